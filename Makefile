@@ -1,0 +1,107 @@
+# octap.
+#
+#	make [V=1] [DEBUG=1] [SANITIZE=address,undefined] [CC=clang]
+#
+# `make help` lists the targets.  Everything built goes below build/.
+
+PKG_CONFIG ?= pkg-config
+PREFIX     ?= /usr/local
+CFLAGS     ?= -O2
+
+SHARED_SRC     := $(wildcard shared/*.c)
+UNIT_SRC       := $(wildcard tests/unit/test_*.c)
+
+LIBS := libevent libcurl libcjson libzstd
+
+# pkg-config is asked once, and only when something is compiled.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell $(PKG_CONFIG) --cflags $(LIBS)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(shell $(PKG_CONFIG) --libs $(LIBS)))$(PKG_LIBS)
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wformat=2 \
+	-Wconversion -Wno-sign-conversion -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wpointer-arith \
+	-Wwrite-strings -Wcast-qual -fno-common
+HARDENING := -fstack-protector-strong -fPIE \
+	$(if $(SANITIZE)$(DEBUG),,-D_FORTIFY_SOURCE=2)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -include shared/banned.h \
+	$(WARNINGS) $(HARDENING) \
+	$(if $(DEBUG),-g3 -Og) \
+	$(if $(SANITIZE),-g -fsanitize=$(SANITIZE) \
+		-fno-sanitize-recover=all -fno-omit-frame-pointer) \
+	$(if $(CI),-Werror) $(PKG_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
+ALL_LIBS    = $(PKG_LIBS) -pthread -lm $(LDLIBS)
+
+# One tree of objects per flavour, so that a sanitizer build never mixes.
+comma := ,
+FLAVOUR := $(or $(subst $(comma),-,$(SANITIZE)),$(if $(DEBUG),debug,release))
+OUT   := build/$(FLAVOUR)
+obj    = $(patsubst %.c,$(OUT)/%.o,$(1))
+
+# What the tests link of the programs: everything but their mains.
+TESTED_OBJ := $(call obj,$(filter-out %/main.c,$(SHARED_SRC)))
+
+ifneq ($(V),1)
+Q = @
+say = @printf '  %-7s %s\n' $(1) $(2)
+endif
+
+.PHONY: all
+all: tests ## Build everything
+
+$(OUT)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Test programs: objects of the programs without their mains, and cmocka.
+UNIT_BIN := $(patsubst tests/unit/%.c,$(OUT)/tests/unit/%,$(UNIT_SRC))
+
+LINK = $(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ \
+	$(filter %.o,$^) $(1) $(ALL_LIBS)
+
+$(UNIT_BIN): $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o \
+		$(call obj,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c))) \
+		$(TESTED_OBJ)
+	$(call say,LD,$@)
+	$(call LINK,-lcmocka)
+
+.PHONY: tests
+tests: $(UNIT_BIN) ## Build the test programs
+
+.PHONY: check check-unit
+check check-unit: $(UNIT_BIN) ## Run the unit tests of this flavour
+	$(Q)tests/tools/run.sh $(UNIT_BIN)
+
+.PHONY: check-headers
+check-headers: ## Compile every header on its own
+	$(Q)for h in $$(find shared tests -name '*.h'); do \
+		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
+
+.PHONY: format
+format: ## Format all C sources
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+.PHONY: format-check
+format-check: ## Is every C source formatted?
+	clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+.PHONY: lint
+lint: ## clang-tidy and shellcheck
+	clang-tidy --quiet $$(git ls-files 'shared/*.c') -- $(filter-out -fno-common,$(ALL_CFLAGS))
+	shellcheck $$(git ls-files '*.sh')
+
+.PHONY: help
+help: ## Show this text
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-18s %s\n", $$1, $$2}' \
+		$(MAKEFILE_LIST)
+
+.PHONY: clean
+clean: ## Remove everything built
+	rm -rf build
+
+-include $(shell find build -name '*.d' 2>/dev/null)
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:

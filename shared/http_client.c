@@ -1,0 +1,532 @@
+/*
+ * libcurl's multi interface on the loop, after its documentation of
+ * curl_multi_socket_action().
+ *
+ * libcurl may not be entered again from inside one of its callbacks, so
+ * anything that would do that (cancel, resume) only marks the call; the marks
+ * are acted on when libcurl has returned.
+ */
+#include "shared/http_client.h"
+
+#include <curl/curl.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/buf.h"
+#include "shared/clock.h"
+#include "shared/limits.h"
+#include "shared/loop.h"
+#include "shared/mem.h"
+
+#define CONNECTION_MAX_AGE_S 4L
+#define CONNECTIONS_KEPT     1024L
+#define RECEIVE_BUFFER       (64L << 10)
+#define LEFT_CALL_MS         1000
+
+struct http_client {
+	struct loop *loop;
+	CURLM *multi;
+	struct event *timer;
+	struct loop_timer *sweep; /* acts on marks */
+	struct http_call *calls;
+	char *no_proxy;
+};
+
+struct http_call {
+	struct http_client *client;
+	struct http_call *next, **link; /* in client->calls */
+	struct http_handler handler;
+	void *arg;
+	CURL *easy;
+	struct curl_slist *headers;
+	struct buf reply_headers;
+	unsigned status;
+	unsigned attempts;
+	size_t body_len;
+	uint64_t idle_timeout_ms;
+	uint64_t last_byte_ms;
+	struct loop_timer *idle_timer;
+	struct error failure; /* found by us, before libcurl's own */
+	char curl_error[CURL_ERROR_SIZE];
+	bool head_done;
+	bool left; /* nobody looks at what comes */
+	bool paused, resume_wanted;
+	bool failed;    /* end it with `failure` */
+	bool cancelled; /* end it without a word */
+};
+
+/* One open socket of libcurl's. */
+struct socket_watch {
+	struct event *event;
+};
+
+static void call_free(struct http_call *call)
+{
+	*call->link = call->next;
+	if (call->next)
+		call->next->link = call->link;
+	curl_multi_remove_handle(call->client->multi, call->easy);
+	curl_easy_cleanup(call->easy);
+	curl_slist_free_all(call->headers);
+	loop_timer_free(call->idle_timer);
+	buf_release(&call->reply_headers);
+	free(call);
+}
+
+/* The one way by which a call ends and says so. */
+static void call_finish(struct http_call *call, const struct error *err)
+{
+	if (!call->left)
+		call->handler.on_done(call, err, call->arg);
+	call_free(call);
+}
+
+static enum error_kind kind_of(CURLcode code)
+{
+	switch (code) {
+	case CURLE_OPERATION_TIMEDOUT:
+		return ERROR_TIMEOUT;
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_HTTP2:
+		return ERROR_UNAVAILABLE;
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_CACERT_BADFILE:
+		return ERROR_REFUSED;
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return ERROR_MALFORMED;
+	default:
+		return ERROR_SYSTEM;
+	}
+}
+
+static void collect_finished(struct http_client *client)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(client->multi, &left))) {
+		struct http_call *call;
+		struct error err = ERROR_INIT;
+		CURLcode code = message->data.result;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE,
+				  &call);
+		if (call->cancelled) {
+			call_free(call);
+		} else if (call->failed) {
+			call_finish(call, &call->failure);
+		} else if (code == CURLE_OK && call->head_done) {
+			call_finish(call, NULL);
+		} else if (code == CURLE_OK) {
+			/* libcurl takes a head that is cut for an answer. */
+			error_set(&err, ERROR_UNAVAILABLE,
+				  "closed within the answer's head");
+			call_finish(call, &err);
+		} else {
+			error_set(&err, kind_of(code), "%s",
+				  call->curl_error[0]
+					  ? call->curl_error
+					  : curl_easy_strerror(code));
+			call_finish(call, &err);
+		}
+	}
+}
+
+static bool act_on_mark(struct http_call *call)
+{
+	if (call->cancelled) {
+		call_free(call);
+	} else if (call->failed) {
+		call_finish(call, &call->failure);
+	} else if (call->resume_wanted) {
+		call->resume_wanted = call->paused = false;
+		call->last_byte_ms = clock_monotonic_ms();
+		curl_easy_pause(call->easy, CURLPAUSE_CONT);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void run_marks(struct http_client *client)
+{
+	struct http_call *call = client->calls;
+
+	/* A callback may change the list: after each action start again. */
+	while (call)
+		call = act_on_mark(call) ? client->calls : call->next;
+	collect_finished(client);
+}
+
+static void on_sweep(void *arg)
+{
+	run_marks(arg);
+}
+
+static void mark(struct http_client *client)
+{
+	loop_timer_start(client->sweep, 0);
+}
+
+static void enter_curl(struct http_client *client, curl_socket_t socket,
+		       int events)
+{
+	int running;
+
+	curl_multi_socket_action(client->multi, socket, events, &running);
+	collect_finished(client);
+	run_marks(client);
+}
+
+static void on_timer(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+{
+	enter_curl(arg, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void on_socket_ready(evutil_socket_t fd, short what, void *arg)
+{
+	int events = 0;
+
+	if (what & EV_READ)
+		events |= CURL_CSELECT_IN;
+	if (what & EV_WRITE)
+		events |= CURL_CSELECT_OUT;
+	enter_curl(arg, fd, events);
+}
+
+static int set_timer(CURLM *multi UNUSED, long timeout_ms, void *arg)
+{
+	struct http_client *client = arg;
+	struct timeval delay = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_usec = timeout_ms % 1000 * 1000,
+	};
+
+	if (timeout_ms < 0)
+		evtimer_del(client->timer);
+	else
+		evtimer_add(client->timer, &delay);
+	return 0;
+}
+
+static int set_socket(CURL *easy UNUSED, curl_socket_t fd, int what, void *arg,
+		      void *per_socket)
+{
+	struct http_client *client = arg;
+	struct socket_watch *watch = per_socket;
+	short events = EV_PERSIST;
+
+	if (watch)
+		event_free(watch->event);
+	if (what == CURL_POLL_REMOVE) {
+		free(watch);
+		curl_multi_assign(client->multi, fd, NULL);
+		return 0;
+	}
+	if (!watch) {
+		watch = xcalloc(1, sizeof(*watch));
+		curl_multi_assign(client->multi, fd, watch);
+	}
+	if (what & CURL_POLL_IN)
+		events |= EV_READ;
+	if (what & CURL_POLL_OUT)
+		events |= EV_WRITE;
+	watch->event = event_new(loop_base(client->loop), fd, events,
+				 on_socket_ready, client);
+	event_add(watch->event, NULL);
+	return 0;
+}
+
+/* The environment's own list, and loopback in any case. */
+static char *no_proxy_list(void)
+{
+	const char *list = getenv("no_proxy");
+
+	if (!list)
+		list = getenv("NO_PROXY");
+	return xasprintf("%s%slocalhost,127.0.0.1,::1", list ? list : "",
+			 list && *list ? "," : "");
+}
+
+struct http_client *http_client_new(struct loop *loop, struct error *err)
+{
+	struct http_client *client;
+	CURLM *multi;
+
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
+	    !(multi = curl_multi_init())) {
+		error_set(err, ERROR_SYSTEM, "cannot start libcurl");
+		return NULL;
+	}
+	client = xcalloc(1, sizeof(*client));
+	client->loop = loop;
+	client->multi = multi;
+	client->no_proxy = no_proxy_list();
+	client->timer = evtimer_new(loop_base(loop), on_timer, client);
+	client->sweep = loop_timer_new(loop, on_sweep, client);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, client);
+	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	curl_multi_setopt(multi, CURLMOPT_TIMERDATA, client);
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_KEPT);
+	curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+	return client;
+}
+
+void http_client_free(struct http_client *client)
+{
+	if (!client)
+		return;
+	while (client->calls)
+		call_free(client->calls);
+	curl_multi_cleanup(client->multi);
+	event_free(client->timer);
+	loop_timer_free(client->sweep);
+	free(client->no_proxy);
+	free(client);
+	curl_global_cleanup();
+}
+
+static bool fail_call(struct http_call *call, enum error_kind kind,
+		      const char *text)
+{
+	call->failed = true;
+	return error_set(&call->failure, kind, "%s", text);
+}
+
+static size_t on_header(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_call *call = arg;
+	struct span line = span_from(data, size * count);
+	struct error err;
+	long status = 0;
+
+	call->last_byte_ms = clock_monotonic_ms();
+	if (call->head_done || call->cancelled)
+		return line.len; /* trailers are of no use to anybody */
+	if (span_starts_with(line, "HTTP/")) {
+		buf_clear(&call->reply_headers);
+		return line.len;
+	}
+	if (span_trim(line).len) {
+		if (buf_add(&call->reply_headers, line, &err))
+			return line.len;
+		fail_call(call, ERROR_TOO_LARGE, "reply headers too long");
+		return 0;
+	}
+	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status < 200)
+		return line.len;
+	call->head_done = true;
+	call->status = (unsigned)status;
+	call->handler.on_head(call, call->status, call->arg);
+	return call->cancelled ? 0 : line.len;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+	struct http_call *call = arg;
+
+	if (call->cancelled || call->failed)
+		return 0;
+	if (call->left)
+		return size * count;
+	call->last_byte_ms = clock_monotonic_ms();
+	call->handler.on_body(call, span_from(data, size * count), call->arg);
+	return call->cancelled ? 0 : size * count;
+}
+
+static int on_sending(void *arg, char *remote UNUSED, char *local UNUSED,
+		      int remote_port UNUSED, int local_port UNUSED)
+{
+	struct http_call *call = arg;
+
+	call->attempts++;
+	return CURL_PREREQFUNC_OK;
+}
+
+static void on_idle_check(void *arg)
+{
+	struct http_call *call = arg;
+	uint64_t idle_ms = clock_monotonic_ms() - call->last_byte_ms;
+
+	if (call->paused)
+		idle_ms = 0;
+	if (idle_ms < call->idle_timeout_ms) {
+		loop_timer_start(call->idle_timer,
+				 call->idle_timeout_ms - idle_ms);
+		return;
+	}
+	fail_call(call, ERROR_TIMEOUT, "no byte came for too long");
+	mark(call->client);
+}
+
+static void set_headers(struct http_call *call, const char *const *headers)
+{
+	/* Without "Expect:" a body over 1 MiB waits for a 100 Continue. */
+	call->headers = curl_slist_append(NULL, "Expect:");
+	for (; headers && *headers; headers++)
+		call->headers = curl_slist_append(call->headers, *headers);
+	curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+}
+
+static void set_request(struct http_call *call,
+			const struct http_request *request)
+{
+	CURL *easy = call->easy;
+
+	curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	if (!strcmp(request->method, "HEAD"))
+		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+	else if (request->body.len || !strcmp(request->method, "POST")) {
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+				 (curl_off_t)request->body.len);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+				 request->body.len ? request->body.data : "");
+	}
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+			 (long)request->connect_timeout_ms);
+	set_headers(call, request->headers);
+}
+
+static void set_behaviour(struct http_call *call)
+{
+	CURL *easy = call->easy;
+
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_error);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_sending);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_MAX_AGE_S);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BUFFER);
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, call->client->no_proxy);
+}
+
+struct http_call *http_call_start(struct http_client *client,
+				  const struct http_request *request,
+				  const struct http_handler *handler, void *arg,
+				  struct error *err)
+{
+	CURL *easy = curl_easy_init();
+	struct http_call *call;
+
+	if (!easy) {
+		error_set(err, ERROR_SYSTEM, "cannot start a request");
+		return NULL;
+	}
+	call = xcalloc(1, sizeof(*call));
+	call->client = client;
+	call->handler = *handler;
+	call->arg = arg;
+	call->easy = easy;
+	call->idle_timeout_ms = request->idle_timeout_ms;
+	call->last_byte_ms = clock_monotonic_ms();
+	buf_init(&call->reply_headers, LIMIT_REPLY_HEADERS);
+	call->next = client->calls;
+	call->link = &client->calls;
+	if (call->next)
+		call->next->link = &call->next;
+	client->calls = call;
+	call->body_len = request->body.len;
+	set_behaviour(call);
+	set_request(call, request);
+	call->idle_timer = loop_timer_new(client->loop, on_idle_check, call);
+	if (call->idle_timeout_ms)
+		loop_timer_start(call->idle_timer, call->idle_timeout_ms);
+	if (curl_multi_add_handle(client->multi, easy) != CURLM_OK) {
+		error_set(err, ERROR_SYSTEM, "cannot start a request");
+		call_free(call);
+		return NULL;
+	}
+	return call;
+}
+
+void http_call_cancel(struct http_call *call)
+{
+	call->cancelled = true;
+	mark(call->client);
+}
+
+void http_call_leave(struct http_call *call)
+{
+	curl_off_t sent = 0;
+
+	/* The rest of the body is the caller's, who may free it. */
+	curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+	if (call->paused || (size_t)sent < call->body_len) {
+		http_call_cancel(call);
+		return;
+	}
+	call->left = true;
+	call->last_byte_ms = clock_monotonic_ms();
+	call->idle_timeout_ms = LEFT_CALL_MS;
+	loop_timer_start(call->idle_timer, LEFT_CALL_MS);
+}
+
+void http_call_pause(struct http_call *call)
+{
+	if (call->paused)
+		return;
+	call->paused = true;
+	curl_easy_pause(call->easy, CURLPAUSE_RECV);
+}
+
+void http_call_resume(struct http_call *call)
+{
+	if (!call->paused)
+		return;
+	call->resume_wanted = true;
+	mark(call->client);
+}
+
+struct span http_call_headers(const struct http_call *call)
+{
+	return buf_span(&call->reply_headers);
+}
+
+bool http_header_next(struct span *lines, struct span *name, struct span *value)
+{
+	while (lines->len) {
+		const char *end = memchr(lines->data, '\n', lines->len);
+		size_t len = end ? (size_t)(end + 1 - lines->data) : lines->len;
+		struct span line = span_from(lines->data, len);
+		const char *colon = memchr(line.data, ':', line.len);
+
+		*lines = span_after(*lines, len);
+		if (!colon)
+			continue;
+		*name = span_trim(
+			span_from(line.data, (size_t)(colon - line.data)));
+		*value = span_trim(
+			span_after(line, (size_t)(colon + 1 - line.data)));
+		return true;
+	}
+	return false;
+}
+
+unsigned http_call_attempts(const struct http_call *call)
+{
+	return call->attempts;
+}

@@ -1,0 +1,18 @@
+#ifndef SHARED_REQUEST_KIND_H
+#define SHARED_REQUEST_KIND_H
+
+#include <stdbool.h>
+
+#include "shared/span.h"
+#include "shared/turn.h"
+
+/*
+ * What a chat-completion request is for, told from its body alone (opencode
+ * 1.18: the title and compaction calls carry no tools and a system prompt of
+ * their own) and from whether the agent named a parent session, as it does for
+ * subagents.  A request without tools that matches nothing known is
+ * TURN_OTHER: better not trained on than mislabelled.  Works on any bytes.
+ */
+enum turn_kind request_kind(struct span body, bool has_parent);
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef SHARED_TRACE_H
+#define SHARED_TRACE_H
+
+#include <stdint.h>
+
+#include "shared/compiler.h"
+#include "shared/error.h"
+#include "shared/span.h"
+
+/*
+ * A trace file: the records of one rollout, one line each.
+ *
+ * A path that ends in ".zst" is one zstd frame (RFC 8878) that every reader can
+ * read whole at every moment: each append flushes the encoder and ends the
+ * frame anew with an empty last block, which the next append overwrites.  One
+ * encoder lives as long as the writer, so the history that each request repeats
+ * costs almost nothing.  Any other path gets plain JSON lines.
+ *
+ * The file is locked (flock) while a writer has it open.  A file that an
+ * earlier writer left is read, written anew as one frame and replaced by
+ * rename; one whose first line is not a record of ours is refused.
+ *
+ * A reader that races an append may see half of it: it should retry.
+ */
+struct trace_writer;
+
+struct trace_writer *trace_create(const char *path, struct error *err);
+
+/* How many records the file held when it was opened. */
+uint64_t trace_records_found(const struct trace_writer *writer);
+
+/*
+ * Append one line (given without its line feed).  On failure the file is as it
+ * was before, and the record is kept and written before the next one.
+ */
+bool trace_append(struct trace_writer *writer, struct span line,
+		  struct error *err) MUST_USE;
+
+/* Write what an earlier failure left over, if anything. */
+bool trace_flush(struct trace_writer *writer, struct error *err) MUST_USE;
+
+void trace_writer_free(struct trace_writer *writer);
+
+/* Reads both forms, told apart by their first bytes. */
+struct trace_reader;
+
+struct trace_reader *trace_open(const char *path, struct error *err);
+
+enum trace_read {
+	TRACE_LINE,      /* a whole line, borrowed until the next call */
+	TRACE_END,       /* all of the file was read */
+	TRACE_TRUNCATED, /* the file ends in the middle: a torn write */
+	TRACE_FAILED,    /* see the error */
+};
+
+enum trace_read trace_next(struct trace_reader *reader, struct span *line,
+			   struct error *err) MUST_USE;
+void trace_reader_free(struct trace_reader *reader);
+
+#endif
