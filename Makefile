@@ -1,4 +1,4 @@
-# octap.
+# octap: octap-proxy.
 #
 #	make [V=1] [DEBUG=1] [SANITIZE=address,undefined] [CC=clang]
 #
@@ -9,6 +9,7 @@ PREFIX     ?= /usr/local
 CFLAGS     ?= -O2
 
 SHARED_SRC     := $(wildcard shared/*.c)
+PROXY_SRC      := $(wildcard proxy/*.c)
 UNIT_SRC       := $(wildcard tests/unit/test_*.c)
 
 LIBS := libevent libcurl libcjson libzstd
@@ -40,7 +41,7 @@ OUT   := build/$(FLAVOUR)
 obj    = $(patsubst %.c,$(OUT)/%.o,$(1))
 
 # What the tests link of the programs: everything but their mains.
-TESTED_OBJ := $(call obj,$(filter-out %/main.c,$(SHARED_SRC)))
+TESTED_OBJ := $(call obj,$(filter-out %/main.c,$(SHARED_SRC) $(PROXY_SRC)))
 
 ifneq ($(V),1)
 Q = @
@@ -48,15 +49,24 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 endif
 
 .PHONY: all
-all: tests ## Build everything
+all: $(OUT)/bin/octap-proxy ## Build the program
+
+$(OUT)/bin/octap-proxy: $(call obj,$(PROXY_SRC) $(SHARED_SRC))
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The tests install what they need first.
+DEPS := tests/tools/deps.sh
+
 # Test programs: objects of the programs without their mains, and cmocka.
 UNIT_BIN := $(patsubst tests/unit/%.c,$(OUT)/tests/unit/%,$(UNIT_SRC))
+FAKE_BIN := $(OUT)/tests/fake/upstream
 
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ \
 	$(filter %.o,$^) $(1) $(ALL_LIBS)
@@ -67,17 +77,42 @@ $(UNIT_BIN): $(OUT)/tests/unit/%: $(OUT)/tests/unit/%.o \
 	$(call say,LD,$@)
 	$(call LINK,-lcmocka)
 
-.PHONY: tests
-tests: $(UNIT_BIN) ## Build the test programs
+$(OUT)/tests/fake/upstream: $(call obj,$(wildcard tests/fake/upstream*.c) \
+		$(SHARED_SRC))
+	$(call say,LD,$@)
+	$(call LINK)
 
-.PHONY: check check-unit
-check check-unit: $(UNIT_BIN) ## Run the unit tests of this flavour
+.PHONY: tests
+tests: $(UNIT_BIN) $(FAKE_BIN) ## Build the test programs
+
+.PHONY: check
+check: ## Install what is missing, build, run all tests (the CI's target)
+	$(Q)$(DEPS) build run check
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests \
+		SANITIZE=address,undefined
+	$(Q)tests/tools/check.sh
+
+.PHONY: check-unit
+check-unit: $(UNIT_BIN) ## Run the unit tests of this flavour
 	$(Q)tests/tools/run.sh $(UNIT_BIN)
 
 .PHONY: check-headers
 check-headers: ## Compile every header on its own
-	$(Q)for h in $$(find shared tests -name '*.h'); do \
+	$(Q)for h in $$(find shared proxy tests -name '*.h'); do \
 		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
+
+.PHONY: install
+install: all ## Install the program and its manual page [PREFIX=, DESTDIR=]
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install $(OUT)/bin/octap-proxy $(DESTDIR)$(PREFIX)/bin
+	install -m 644 proxy/octap-proxy.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1
+
+.PHONY: uninstall
+uninstall: ## Remove what install installed
+	rm -f $(DESTDIR)$(PREFIX)/bin/octap-proxy \
+		$(DESTDIR)$(PREFIX)/share/man/man1/octap-proxy.1
 
 .PHONY: format
 format: ## Format all C sources
@@ -89,7 +124,8 @@ format-check: ## Is every C source formatted?
 
 .PHONY: lint
 lint: ## clang-tidy and shellcheck
-	clang-tidy --quiet $$(git ls-files 'shared/*.c') -- $(filter-out -fno-common,$(ALL_CFLAGS))
+	$(Q)$(DEPS) build lint
+	clang-tidy --quiet $$(git ls-files 'shared/*.c' 'proxy/*.c') -- $(filter-out -fno-common,$(ALL_CFLAGS))
 	shellcheck $$(git ls-files '*.sh')
 
 .PHONY: help

@@ -1,0 +1,238 @@
+/* Answers: observed, edited, the end held back. */
+#include "proxy/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proxy/reply.h"
+#include "shared/limits.h"
+#include "shared/mem.h"
+
+void answer_init(struct answer *answer, const struct rewrite *rewrite,
+		 uint64_t start_us)
+{
+	*answer = (struct answer){
+		.strip = {
+			.logprobs = rewrite->added_logprobs,
+			.token_ids = rewrite->added_token_ids,
+			.usage = rewrite->added_usage,
+			.splices = SPLICE_LIST_INIT,
+		},
+	};
+	sse_init(&answer->sse, LIMIT_SSE_EVENT);
+	assemble_init(&answer->assembler, start_us);
+	buf_init(&answer->out, LIMIT_REPLY_BODY);
+	buf_init(&answer->held, LIMIT_REPLY_BODY);
+	buf_init(&answer->waiting, LIMIT_REPLY_BODY);
+}
+
+void answer_release(struct answer *answer)
+{
+	sse_release(&answer->sse);
+	strip_release(&answer->strip);
+	assemble_release(&answer->assembler);
+	buf_release(&answer->out);
+	buf_release(&answer->held);
+	buf_release(&answer->waiting);
+	free(answer->insert_at);
+}
+
+/*
+ * Data of several lines, which JSON allows but no server at hand sends: edited
+ * as the text that it is, then written as lines again.
+ */
+static bool pass_edited_lines(struct answer *answer,
+			      const struct sse_event *event, struct buf *to,
+			      struct error *err)
+{
+	struct span rest;
+	struct buf text;
+	bool ok;
+
+	buf_init(&text, LIMIT_SSE_EVENT + 1);
+	ok = splice_apply(&answer->strip.splices, event->data, &text, err);
+	rest = buf_span(&text);
+	while (ok && rest.len) {
+		const char *end = memchr(rest.data, '\n', rest.len);
+		size_t len = end ? (size_t)(end - rest.data) : rest.len;
+
+		ok = buf_add(to, SPAN("data: "), err) &&
+		     buf_add(to, span_from(rest.data, len), err) &&
+		     buf_add(to, SPAN("\n"), err);
+		rest = span_after(rest, end ? len + 1 : len);
+	}
+	buf_release(&text);
+	return ok && buf_add(to, SPAN("\n"), err);
+}
+
+static bool pass_edited(struct answer *answer, const struct sse_event *event,
+			struct buf *to, struct error *err)
+{
+	struct span raw = event->raw;
+	size_t before, after;
+
+	if (!event->data_in_raw)
+		return pass_edited_lines(answer, event, to, err);
+	before = (size_t)(event->data.data - raw.data);
+	after = before + event->data.len;
+	return buf_add(to, span_from(raw.data, before), err) &&
+	       splice_apply(&answer->strip.splices, event->data, to, err) &&
+	       buf_add(to, span_after(raw, after), err);
+}
+
+static struct buf *destination(struct answer *answer)
+{
+	return answer->holding ? &answer->held : &answer->out;
+}
+
+static void note_finish(struct answer *answer, const struct buf *to)
+{
+	if (to == &answer->out && assemble_is_finished(&answer->assembler))
+		answer->finish_passed = true;
+}
+
+/* Let go of what waited, with the member that it waited for, if it came. */
+static bool release_waiting(struct answer *answer, struct span member,
+			    struct error *err)
+{
+	struct buf *to = destination(answer);
+	struct span rest = buf_span(&answer->waiting);
+	size_t done = 0;
+
+	for (size_t i = 0; member.len && i < answer->insert_count; i++) {
+		size_t len = answer->insert_at[i] - done;
+
+		if (!buf_add(to, span_from(rest.data, len), err) ||
+		    !buf_add(to, SPAN(","), err) || !buf_add(to, member, err))
+			return false;
+		rest = span_after(rest, len);
+		done += len;
+	}
+	if (!buf_add(to, rest, err))
+		return false;
+	if (answer->insert_count)
+		note_finish(answer, to);
+	buf_clear(&answer->waiting);
+	answer->insert_count = 0;
+	return true;
+}
+
+static bool must_wait(const struct answer *answer)
+{
+	return strip_moves_member(&answer->strip) && !answer->holding &&
+	       (answer->strip.finishes || answer->waiting.len);
+}
+
+/* The event is the last in `waiting`: remember where its member will go. */
+static void note_insertion(struct answer *answer, const struct sse_event *event)
+{
+	const char *raw_end = event->raw.data + event->raw.len;
+	size_t behind; /* the data, in bytes */
+
+	if (!answer->strip.finishes || !event->data_in_raw)
+		return;
+	behind = (size_t)(raw_end - event->data.data) - event->data.len;
+	answer->insert_at =
+		xrealloc_array(answer->insert_at, answer->insert_count + 1,
+			       sizeof(*answer->insert_at));
+	answer->insert_at[answer->insert_count++] =
+		answer->waiting.len - behind - answer->strip.moved_from_end;
+}
+
+static bool pass(struct answer *answer, const struct sse_event *event,
+		 struct error *err)
+{
+	enum strip_result result = strip_event(&answer->strip, event->data);
+	bool wait = must_wait(answer);
+	struct buf *to = wait ? &answer->waiting : destination(answer);
+
+	if (result == STRIP_DROP)
+		return !answer->strip.moved.len ||
+		       release_waiting(answer, answer->strip.moved, err);
+	if (!(result == STRIP_EDIT ? pass_edited(answer, event, to, err)
+				   : buf_add(to, event->raw, err)))
+		return false;
+	if (wait)
+		note_insertion(answer, event);
+	else if (answer->strip.finishes)
+		note_finish(answer, to);
+	return true;
+}
+
+static bool take_event(struct answer *answer, const struct sse_event *event,
+		       struct error *err)
+{
+	if (span_is(span_trim(event->data), "[DONE]")) {
+		answer->holding = true;
+		if (!release_waiting(answer, SPAN_NONE, err))
+			return false;
+	} else if (event->has_data && !answer->holding &&
+		   !assemble_event(&answer->assembler, event->data,
+				   answer->now_us, err)) {
+		return false;
+	}
+	return pass(answer, event, err);
+}
+
+static bool on_event(const struct sse_event *event, void *arg)
+{
+	struct answer *answer = arg;
+
+	return take_event(answer, event, &answer->err);
+}
+
+bool answer_feed(struct answer *answer, struct span bytes, uint64_t now_us,
+		 struct error *err)
+{
+	answer->now_us = now_us;
+	answer->err.kind = ERROR_NONE;
+	if (!sse_feed(&answer->sse, bytes, on_event, answer, err))
+		return false;
+	if (answer->err.kind == ERROR_NONE)
+		return true;
+	*err = answer->err;
+	return false;
+}
+
+/* Before the [DONE] that is held already. */
+static bool hold_error(struct answer *answer, struct error *err)
+{
+	struct buf event;
+	bool ok;
+
+	buf_init(&event, LIMIT_REPLY_BODY);
+	ok = reply_error_event(REPLY_UNFINISHED, &event, err) &&
+	     buf_add(&event, buf_span(&answer->held), err);
+	buf_release(&answer->held);
+	answer->held = event;
+	answer->added_error = true;
+	return ok;
+}
+
+bool answer_finish(struct answer *answer, uint64_t now_us, struct error *err)
+{
+	answer->now_us = now_us;
+	answer->err.kind = ERROR_NONE;
+	if (!sse_finish(&answer->sse, on_event, answer, err))
+		return false;
+	if (answer->err.kind != ERROR_NONE) {
+		*err = answer->err;
+		return false;
+	}
+	answer->holding = true;
+	if (!release_waiting(answer, SPAN_NONE, err))
+		return false;
+	if (assemble_is_finished(&answer->assembler) ||
+	    assemble_has_error(&answer->assembler))
+		return true;
+	return hold_error(answer, err);
+}
+
+bool answer_whole(struct answer *answer, struct span body, struct error *err)
+{
+	if (!assemble_response(&answer->assembler, body, err))
+		return false;
+	if (strip_response(&answer->strip, body) == STRIP_KEEP)
+		return buf_add(&answer->held, body, err);
+	return splice_apply(&answer->strip.splices, body, &answer->held, err);
+}

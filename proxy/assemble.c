@@ -1,0 +1,392 @@
+/* From events and bodies to what the record says of an answer. */
+#include "proxy/assemble.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/json_scan.h"
+#include "shared/json_text.h"
+#include "shared/json_write.h"
+#include "shared/limits.h"
+#include "shared/mem.h"
+
+/* The members of an answer's outermost object that are looked at. */
+enum {
+	ROOT_ID,
+	ROOT_CREATED,
+	ROOT_MODEL,
+	ROOT_FINGERPRINT,
+	ROOT_TIER,
+	ROOT_PROMPT_IDS,
+	ROOT_USAGE,
+	ROOT_ERROR,
+	ROOT_CHOICES,
+	ROOT_COUNT,
+};
+
+static const char *const root_names[ROOT_COUNT] = {
+	[ROOT_ID] = "id",
+	[ROOT_CREATED] = "created",
+	[ROOT_MODEL] = "model",
+	[ROOT_FINGERPRINT] = "system_fingerprint",
+	[ROOT_TIER] = "service_tier",
+	[ROOT_PROMPT_IDS] = "prompt_token_ids",
+	[ROOT_USAGE] = "usage",
+	[ROOT_ERROR] = "error",
+	[ROOT_CHOICES] = "choices",
+};
+
+/* Where the first value of each root member is kept. */
+static struct buf *root_buf(struct assembler *a, size_t member)
+{
+	struct buf *const bufs[ROOT_CHOICES] = {
+		[ROOT_ID] = &a->id,
+		[ROOT_CREATED] = &a->created,
+		[ROOT_MODEL] = &a->model,
+		[ROOT_FINGERPRINT] = &a->system_fingerprint,
+		[ROOT_TIER] = &a->service_tier,
+		[ROOT_PROMPT_IDS] = &a->prompt_ids,
+		[ROOT_USAGE] = &a->usage,
+		[ROOT_ERROR] = &a->error,
+	};
+
+	return bufs[member];
+}
+
+void assemble_init(struct assembler *a, uint64_t start_us)
+{
+	*a = (struct assembler){ .start_us = start_us };
+	for (size_t i = 0; i < ROOT_CHOICES; i++)
+		buf_init(root_buf(a, i), LIMIT_TURN_PART);
+	buf_init(&a->chunk_tokens, LIMIT_TURN_PART);
+	buf_init(&a->chunk_ms, LIMIT_TURN_PART);
+	buf_init(&a->response, LIMIT_TRACE_RECORD);
+	buf_init(&a->lists, LIMIT_TRACE_RECORD);
+}
+
+void assemble_release(struct assembler *a)
+{
+	for (size_t i = 0; i < a->choice_count; i++)
+		choice_release(&a->choices[i]);
+	free(a->choices);
+	for (size_t i = 0; i < ROOT_CHOICES; i++)
+		buf_release(root_buf(a, i));
+	buf_release(&a->chunk_tokens);
+	buf_release(&a->chunk_ms);
+	buf_release(&a->response);
+	buf_release(&a->lists);
+}
+
+/* The first value counts, but of usage the last: it grows. */
+static bool keep_root(struct assembler *a, size_t member,
+		      struct json_value value, struct error *err)
+{
+	struct buf *buf = root_buf(a, member);
+
+	if (value.type == JSON_NONE || value.type == JSON_NULL)
+		return true;
+	if (member == ROOT_USAGE)
+		buf_clear(buf);
+	return buf->len || buf_add(buf, value.text, err);
+}
+
+static struct choice *find_choice(struct assembler *a, struct span object,
+				  struct error *err)
+{
+	struct json_value value;
+	uint64_t index = 0;
+
+	if (json_find(object, "index", &value))
+		json_to_u64(value, &index);
+	for (size_t i = 0; i < a->choice_count; i++)
+		if (a->choices[i].index == index)
+			return &a->choices[i];
+	if (a->choice_count == LIMIT_TURN_CHOICES) {
+		error_set(err, ERROR_TOO_LARGE, "more than %d choices",
+			  LIMIT_TURN_CHOICES);
+		return NULL;
+	}
+	a->choices = xrealloc_array(a->choices, a->choice_count + 1,
+				    sizeof(*a->choices));
+	choice_init(&a->choices[a->choice_count], index);
+	return &a->choices[a->choice_count++];
+}
+
+static bool add_number(struct buf *list, uint64_t number, struct error *err)
+{
+	return buf_addf(list, err, "%s%" PRIu64, list->len ? "," : "", number);
+}
+
+/* How the tokens of choice 0 came, which a replay repeats. */
+static bool note_chunk(struct assembler *a, size_t tokens, uint64_t now_us,
+		       struct error *err)
+{
+	return add_number(&a->chunk_tokens, tokens, err) &&
+	       add_number(&a->chunk_ms, (now_us - a->start_us) / 1000, err);
+}
+
+static bool add_choices(struct assembler *a, struct json_value choices,
+			uint64_t now_us, struct error *err)
+{
+	struct json_cursor c;
+	struct json_value object;
+
+	if (choices.type != JSON_ARRAY)
+		return true;
+	json_open(&c, choices.text);
+	json_enter_array(&c);
+	while (json_next_item(&c) && json_read(&c, &object)) {
+		struct choice *choice = find_choice(a, object.text, err);
+		size_t tokens;
+		bool text;
+
+		if (!choice ||
+		    !choice_add(choice, object.text, &tokens, &text, err))
+			return false;
+		if (!a->first_us)
+			a->first_us = now_us;
+		if (choice->index == 0 && (tokens || text) && !a->whole &&
+		    !note_chunk(a, tokens, now_us, err))
+			return false;
+	}
+	return true;
+}
+
+static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
+		     struct error *err)
+{
+	struct json_value v[ROOT_COUNT];
+
+	if (!json_pick(object, root_names, v, ROOT_COUNT))
+		return true;
+	for (size_t i = 0; i < ROOT_CHOICES; i++)
+		if (!keep_root(a, i, v[i], err))
+			return false;
+	return add_choices(a, v[ROOT_CHOICES], now_us, err);
+}
+
+bool assemble_event(struct assembler *a, struct span data, uint64_t now_us,
+		    struct error *err)
+{
+	return add_root(a, data, now_us, err);
+}
+
+bool assemble_response(struct assembler *a, struct span body, struct error *err)
+{
+	a->whole = json_valid(body);
+	if (a->whole && !buf_add(&a->response, body, err))
+		return false;
+	return add_root(a, body, 0, err);
+}
+
+bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
+		      struct error *err)
+{
+	struct json_writer jw;
+
+	a->whole = true;
+	buf_clear(&a->response);
+	jw_init(&jw, &a->response);
+	jw_object_begin(&jw);
+	jw_key(&jw, "choices");
+	jw_array_begin(&jw);
+	jw_array_end(&jw);
+	jw_key(&jw, "usage");
+	jw_null(&jw);
+	jw_key(&jw, "upstream_status");
+	if (status)
+		jw_u64(&jw, status);
+	else
+		jw_null(&jw);
+	jw_key(&jw, "upstream_error");
+	if (json_valid(body))
+		jw_raw(&jw, body);
+	else
+		jw_string(&jw, body);
+	jw_object_end(&jw);
+	return jw_finish(&jw, err);
+}
+
+static const struct choice *first_choice(const struct assembler *a)
+{
+	for (size_t i = 0; i < a->choice_count; i++)
+		if (a->choices[i].index == 0)
+			return &a->choices[i];
+	return NULL;
+}
+
+bool assemble_has_error(const struct assembler *a)
+{
+	return a->error.len > 0;
+}
+
+bool assemble_is_finished(const struct assembler *a)
+{
+	for (size_t i = 0; i < a->choice_count; i++)
+		if (!choice_is_finished(&a->choices[i]))
+			return false;
+	return first_choice(a) && !a->error.len;
+}
+
+static void write_optional(struct json_writer *jw, const char *key,
+			   const struct buf *value)
+{
+	if (!value->len)
+		return;
+	jw_key(jw, key);
+	jw_raw(jw, buf_span(value));
+}
+
+/*
+ * A stream as the whole answer it amounts to.  Choice 0's tokens are members of
+ * the record itself and are not repeated here.
+ */
+static bool write_response(struct assembler *a, struct error *err)
+{
+	struct json_writer jw;
+
+	jw_init(&jw, &a->response);
+	jw_object_begin(&jw);
+	write_optional(&jw, "id", &a->id);
+	jw_key(&jw, "object");
+	jw_cstring(&jw, "chat.completion");
+	write_optional(&jw, "created", &a->created);
+	write_optional(&jw, "model", &a->model);
+	write_optional(&jw, "service_tier", &a->service_tier);
+	write_optional(&jw, "system_fingerprint", &a->system_fingerprint);
+	jw_key(&jw, "choices");
+	jw_array_begin(&jw);
+	for (size_t i = 0; i < a->choice_count; i++)
+		choice_write(&a->choices[i], a->choices[i].index != 0, &jw);
+	jw_array_end(&jw);
+	jw_key(&jw, "usage");
+	jw_raw(&jw, buf_span(&a->usage));
+	write_optional(&jw, "upstream_error", &a->error);
+	jw_object_end(&jw);
+	return jw_finish(&jw, err);
+}
+
+/* What a choice has: ids, log-probabilities, both in agreement, or neither. */
+static enum token_status choice_status(const struct choice *choice)
+{
+	size_t ids = choice_ids(choice).len
+			     ? (choice->id_count ? choice->id_count
+						 : choice->told_count)
+			     : 0;
+
+	if (!ids && !choice->entry_count)
+		return TOKENS_NONE;
+	if (choice->bad_entry)
+		return TOKENS_MISMATCH;
+	if (!choice->entry_count)
+		return TOKENS_IDS_ONLY;
+	if (!ids)
+		return TOKENS_LOGPROBS_ONLY;
+	if (ids != choice->entry_count)
+		return TOKENS_MISMATCH;
+	/* Where the entries tell ids too, these must be the same. */
+	if (choice->id_count && choice->told_count == choice->entry_count &&
+	    !span_equals(buf_span(&choice->ids), buf_span(&choice->told_ids)))
+		return TOKENS_MISMATCH;
+	return TOKENS_UNCONFIRMED;
+}
+
+static bool usage_tokens(const struct assembler *a, uint64_t *count)
+{
+	struct json_value value;
+
+	return json_find(buf_span(&a->usage), "completion_tokens", &value) &&
+	       json_to_u64(value, count);
+}
+
+static enum token_status token_status(const struct assembler *a)
+{
+	const struct choice *first = first_choice(a);
+	enum token_status status;
+	uint64_t sum = 0, told;
+
+	/* The record's own tokens are choice 0's. */
+	if (!first)
+		return TOKENS_NONE;
+	status = choice_status(first);
+	for (size_t i = 0; i < a->choice_count; i++) {
+		const struct choice *choice = &a->choices[i];
+
+		if (choice_status(choice) != status)
+			return TOKENS_MISMATCH;
+		sum += choice->entry_count ? choice->entry_count
+					   : choice->id_count;
+	}
+	if (status == TOKENS_NONE || status == TOKENS_MISMATCH ||
+	    !usage_tokens(a, &told))
+		return status;
+	if (sum != told)
+		return TOKENS_MISMATCH;
+	return status == TOKENS_UNCONFIRMED ? TOKENS_EXACT : status;
+}
+
+/* Put brackets around a comma-separated list; an empty one stays absent. */
+static bool bracket(struct assembler *a, struct span list, size_t *start,
+		    size_t *len, struct error *err)
+{
+	*start = a->lists.len;
+	if (list.len && (!buf_add(&a->lists, SPAN("["), err) ||
+			 !buf_add(&a->lists, list, err) ||
+			 !buf_add(&a->lists, SPAN("]"), err)))
+		return false;
+	*len = a->lists.len - *start;
+	return true;
+}
+
+static bool fill_lists(struct assembler *a, const struct choice *first,
+		       struct turn *t, struct error *err)
+{
+	const struct {
+		struct span list;
+		struct span *target;
+	} fields[] = {
+		{ buf_span(&first->logprobs), &t->logprobs },
+		{ buf_span(&first->tokens), &t->completion_tokens },
+		{ choice_ids(first), &t->completion_token_ids },
+		{ buf_span(&first->logps), &t->per_token_logps },
+		{ buf_span(&a->chunk_tokens), &t->chunk_tokens },
+		{ buf_span(&a->chunk_ms), &t->chunk_ms },
+	};
+	size_t start[ARRAY_LEN(fields)], len[ARRAY_LEN(fields)];
+
+	buf_clear(&a->lists);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (!bracket(a, fields[i].list, &start[i], &len[i], err))
+			return false;
+	/* Only now does the buffer no longer move. */
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (len[i])
+			*fields[i].target =
+				span_from(a->lists.data + start[i], len[i]);
+	return true;
+}
+
+bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
+{
+	const struct choice *first = first_choice(a);
+
+	if (!a->whole && !write_response(a, err))
+		return false;
+	if (first) {
+		if (!fill_lists(a, first, t, err))
+			return false;
+		t->finish_reason = buf_span(&first->finish_reason);
+		t->prompt_token_ids = buf_span(&first->prompt_ids);
+	}
+	t->response = buf_span(&a->response);
+	if (a->prompt_ids.len)
+		t->prompt_token_ids = buf_span(&a->prompt_ids);
+	t->usage = buf_span(&a->usage);
+	t->upstream_model = buf_span(&a->model);
+	t->system_fingerprint = buf_span(&a->system_fingerprint);
+	t->token_status = token_status(a);
+	if (a->first_us)
+		t->ttft_us = a->first_us - a->start_us;
+	return true;
+}

@@ -1,0 +1,70 @@
+#ifndef PROXY_ASSEMBLE_H
+#define PROXY_ASSEMBLE_H
+
+#include <stdint.h>
+
+#include "proxy/choice.h"
+#include "shared/buf.h"
+#include "shared/compiler.h"
+#include "shared/error.h"
+#include "shared/span.h"
+#include "shared/turn.h"
+
+/*
+ * Puts one model call's answer together for the record: the chunks of a stream
+ * or a whole body, as the upstream sent them.
+ *
+ *	assemble_init(&a, start_us);
+ *	assemble_event(&a, data, now_us, &err)	for each event's data, or
+ *	assemble_response(&a, body, &err)	for a whole body, or
+ *	assemble_refusal(&a, status, body, &err)
+ *	assemble_finish(&a, &turn, &err);
+ *	... the turn borrows from `a` ...
+ *	assemble_release(&a);
+ *
+ * Nothing is ever padded or retokenised.
+ */
+struct assembler {
+	uint64_t start_us;
+	uint64_t first_us; /* of the first event with a choice; 0: none yet */
+	struct choice *choices;
+	size_t choice_count;
+	struct buf id, created, model; /* JSON values; empty: not given */
+	struct buf system_fingerprint, service_tier;
+	struct buf usage, prompt_ids, error;
+	struct buf chunk_tokens, chunk_ms; /* comma-separated */
+	struct buf response; /* the record's; the upstream's own if `whole` */
+	struct buf lists;    /* the record's arrays, one after the other */
+	bool whole;
+};
+
+void assemble_init(struct assembler *a, uint64_t start_us);
+void assemble_release(struct assembler *a);
+
+/* Data that is no JSON object is passed over: the agent will say so. */
+bool assemble_event(struct assembler *a, struct span data, uint64_t now_us,
+		    struct error *err) MUST_USE;
+bool assemble_response(struct assembler *a, struct span body,
+		       struct error *err) MUST_USE;
+
+/* `status` 0: no answer came; `body` is then a text of ours. */
+bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
+		      struct error *err) MUST_USE;
+
+/* The answer held an error object. */
+bool assemble_has_error(const struct assembler *a);
+
+/*
+ * Choices came, the first among them, and each ended for a reason that the API
+ * knows.  After an answer without, opencode asks again and again.
+ */
+bool assemble_is_finished(const struct assembler *a);
+
+/*
+ * Fill the turn's response, tokens, token_status, usage and upstream names.
+ * They are valid until `a` is next changed.
+ */
+bool assemble_finish(struct assembler *a, struct turn *turn,
+		     struct error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,438 @@
+/* Joining the pieces of one choice. */
+#include "proxy/choice.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "shared/json_text.h"
+#include "shared/limits.h"
+#include "shared/mem.h"
+
+/* vLLM's stand-in for a log-probability that it does not have. */
+#define PLACEHOLDER_LOGPROB (-9999.0)
+
+static const char *const text_names[TEXT_COUNT] = {
+	[TEXT_CONTENT] = "content",
+	[TEXT_REASONING] = "reasoning",
+	[TEXT_REASONING_CONTENT] = "reasoning_content",
+	[TEXT_REFUSAL] = "refusal",
+};
+
+static const char *const known_reasons[] = {
+	"stop", "length", "tool_calls", "content_filter", "function_call",
+};
+
+void choice_init(struct choice *choice, uint64_t index)
+{
+	*choice = (struct choice){ .index = index };
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		buf_init(&choice->text[i], LIMIT_TURN_PART);
+	buf_init(&choice->finish_reason, LIMIT_TURN_PART);
+	buf_init(&choice->logprobs, LIMIT_TURN_PART);
+	buf_init(&choice->tokens, LIMIT_TURN_PART);
+	buf_init(&choice->logps, LIMIT_TURN_PART);
+	buf_init(&choice->ids, LIMIT_TURN_PART);
+	buf_init(&choice->told_ids, LIMIT_TURN_PART);
+	buf_init(&choice->prompt_ids, LIMIT_TURN_PART);
+}
+
+static void tool_call_release(struct tool_call *call)
+{
+	buf_release(&call->id);
+	buf_release(&call->type);
+	buf_release(&call->name);
+	buf_release(&call->arguments);
+}
+
+void choice_release(struct choice *choice)
+{
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		buf_release(&choice->text[i]);
+	for (size_t i = 0; i < choice->call_count; i++)
+		tool_call_release(&choice->calls[i]);
+	free(choice->calls);
+	buf_release(&choice->finish_reason);
+	buf_release(&choice->logprobs);
+	buf_release(&choice->tokens);
+	buf_release(&choice->logps);
+	buf_release(&choice->ids);
+	buf_release(&choice->told_ids);
+	buf_release(&choice->prompt_ids);
+}
+
+/* Add a value to a comma-separated list. */
+static bool add_item(struct buf *list, struct span item, struct error *err)
+{
+	return (!list->len || buf_add(list, SPAN(","), err)) &&
+	       buf_add(list, item, err);
+}
+
+/* Keep the first value of that type. */
+static bool set_once(struct buf *buf, struct json_value value,
+		     enum json_type type, struct error *err)
+{
+	if (buf->len || value.type != type)
+		return true;
+	return buf_add(buf, value.text, err);
+}
+
+static bool add_text(struct choice *choice, enum choice_text which,
+		     struct json_value value, bool *text, struct error *err)
+{
+	struct span inside;
+
+	if (value.type != JSON_STRING)
+		return true;
+	inside = json_inside(value);
+	choice->text_given[which] = true;
+	*text |= inside.len > 0;
+	return buf_add(&choice->text[which], inside, err);
+}
+
+static struct tool_call *find_call(struct choice *choice, uint64_t index)
+{
+	for (size_t i = 0; i < choice->call_count; i++)
+		if (choice->calls[i].index == index)
+			return &choice->calls[i];
+	return NULL;
+}
+
+static struct tool_call *add_call(struct choice *choice, uint64_t index,
+				  struct error *err)
+{
+	struct tool_call *call;
+
+	if (choice->call_count == LIMIT_TOOL_CALLS) {
+		error_set(err, ERROR_TOO_LARGE, "more than %d tool calls",
+			  LIMIT_TOOL_CALLS);
+		return NULL;
+	}
+	choice->calls = xrealloc_array(choice->calls, choice->call_count + 1,
+				       sizeof(*choice->calls));
+	call = &choice->calls[choice->call_count++];
+	*call = (struct tool_call){ .index = index };
+	buf_init(&call->id, LIMIT_TURN_PART);
+	buf_init(&call->type, LIMIT_TURN_PART);
+	buf_init(&call->name, LIMIT_TURN_PART);
+	buf_init(&call->arguments, LIMIT_TURN_PART);
+	return call;
+}
+
+/*
+ * The call that a piece belongs to.  Some servers leave the index out of
+ * pieces, and all leave it out of whole messages: an id then starts a new call.
+ */
+static struct tool_call *call_of_piece(struct choice *choice,
+				       struct json_value index,
+				       struct json_value id, struct error *err)
+{
+	struct tool_call *call = NULL;
+	uint64_t number;
+
+	if (json_to_u64(index, &number)) {
+		call = find_call(choice, number);
+		return call ? call : add_call(choice, number, err);
+	}
+	if (choice->call_count)
+		call = &choice->calls[choice->call_count - 1];
+	if (!call || (id.type == JSON_STRING && call->id.len &&
+		      !span_equals(buf_span(&call->id), id.text)))
+		call = add_call(choice, choice->call_count, err);
+	return call;
+}
+
+static bool add_call_piece(struct choice *choice, struct span piece,
+			   struct error *err)
+{
+	enum { INDEX, ID, TYPE, FUNCTION, COUNT };
+	enum { NAME, ARGUMENTS, FUNCTION_COUNT };
+	static const char *const names[COUNT] = { "index", "id", "type",
+						  "function" };
+	static const char *const function_names[FUNCTION_COUNT] = {
+		"name", "arguments"
+	};
+	struct json_value v[COUNT], f[FUNCTION_COUNT];
+	struct tool_call *call;
+
+	if (!json_pick(piece, names, v, COUNT))
+		return true;
+	call = call_of_piece(choice, v[INDEX], v[ID], err);
+	if (!call)
+		return false;
+	json_pick(v[FUNCTION].text, function_names, f, FUNCTION_COUNT);
+	if (!set_once(&call->id, v[ID], JSON_STRING, err) ||
+	    !set_once(&call->type, v[TYPE], JSON_STRING, err) ||
+	    !set_once(&call->name, f[NAME], JSON_STRING, err))
+		return false;
+	return f[ARGUMENTS].type != JSON_STRING ||
+	       buf_add(&call->arguments, json_inside(f[ARGUMENTS]), err);
+}
+
+static bool add_calls(struct choice *choice, struct json_value calls,
+		      bool *text, struct error *err)
+{
+	struct json_cursor c;
+	struct json_value piece;
+
+	if (calls.type != JSON_ARRAY)
+		return true;
+	json_open(&c, calls.text);
+	json_enter_array(&c);
+	while (json_next_item(&c) && json_read(&c, &piece)) {
+		*text = true;
+		if (!add_call_piece(choice, piece.text, err))
+			return false;
+	}
+	return true;
+}
+
+/* A delta or a message: the same members. */
+static bool add_message(struct choice *choice, struct span object, bool *text,
+			struct error *err)
+{
+	enum { TOOL_CALLS = TEXT_COUNT, COUNT };
+	const char *names[COUNT];
+	struct json_value v[COUNT];
+
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		names[i] = text_names[i];
+	names[TOOL_CALLS] = "tool_calls";
+	json_pick(object, names, v, COUNT);
+	for (enum choice_text i = 0; i < TEXT_COUNT; i++)
+		if (!add_text(choice, i, v[i], text, err))
+			return false;
+	return add_calls(choice, v[TOOL_CALLS], text, err);
+}
+
+/* The id in "token_id:N", as vLLM prints tokens on demand, or in `id`. */
+static struct span told_id(struct json_value token, struct json_value id)
+{
+	uint64_t number;
+
+	if (json_to_u64(id, &number))
+		return id.text;
+	if (token.type == JSON_STRING &&
+	    span_starts_with(json_inside(token), "token_id:")) {
+		struct span digits = span_after(json_inside(token), 9);
+
+		if (span_to_u64(digits, &number))
+			return digits;
+	}
+	return SPAN_NONE;
+}
+
+static bool is_usable(struct json_value logprob)
+{
+	double number;
+
+	return json_to_double(logprob, &number) && number <= 0 &&
+	       number > PLACEHOLDER_LOGPROB;
+}
+
+static bool add_entry(struct choice *choice, struct span entry,
+		      struct error *err)
+{
+	enum { TOKEN, LOGPROB, ID, COUNT };
+	static const char *const names[COUNT] = { "token", "logprob", "id" };
+	struct json_value v[COUNT];
+	struct span id;
+
+	json_pick(entry, names, v, COUNT);
+	choice->entry_count++;
+	if (v[TOKEN].type != JSON_STRING || !is_usable(v[LOGPROB]))
+		choice->bad_entry = true;
+	id = told_id(v[TOKEN], v[ID]);
+	if (id.len) {
+		choice->told_count++;
+		if (!add_item(&choice->told_ids, id, err))
+			return false;
+	}
+	return add_item(&choice->logprobs, entry, err) &&
+	       add_item(&choice->tokens,
+			v[TOKEN].text.len ? v[TOKEN].text : SPAN("null"),
+			err) &&
+	       add_item(&choice->logps,
+			v[LOGPROB].text.len ? v[LOGPROB].text : SPAN("null"),
+			err);
+}
+
+static bool add_logprobs(struct choice *choice, struct json_value logprobs,
+			 struct error *err)
+{
+	struct json_value content, entry;
+	struct json_cursor c;
+
+	if (logprobs.type != JSON_OBJECT ||
+	    !json_find(logprobs.text, "content", &content) ||
+	    content.type != JSON_ARRAY)
+		return true;
+	json_open(&c, content.text);
+	json_enter_array(&c);
+	while (json_next_item(&c) && json_read(&c, &entry))
+		if (!add_entry(choice, entry.text, err))
+			return false;
+	return true;
+}
+
+static bool add_ids(struct choice *choice, struct json_value ids,
+		    struct error *err)
+{
+	struct json_cursor c;
+	struct json_value id;
+	uint64_t number;
+
+	if (ids.type != JSON_ARRAY)
+		return true;
+	json_open(&c, ids.text);
+	json_enter_array(&c);
+	while (json_next_item(&c) && json_read(&c, &id)) {
+		choice->id_count++;
+		choice->bad_entry |= !json_to_u64(id, &number);
+		if (!add_item(&choice->ids, id.text, err))
+			return false;
+	}
+	return true;
+}
+
+bool choice_add(struct choice *choice, struct span object, size_t *tokens,
+		bool *text, struct error *err)
+{
+	enum {
+		DELTA,
+		MESSAGE,
+		LOGPROBS,
+		TOKEN_IDS,
+		RESPONSE_IDS,
+		PROMPT_IDS,
+		FINISH_REASON,
+		COUNT,
+	};
+	static const char *const names[COUNT] = {
+		[DELTA] = "delta",
+		[MESSAGE] = "message",
+		[LOGPROBS] = "logprobs",
+		[TOKEN_IDS] = "token_ids",
+		[RESPONSE_IDS] = "response_token_ids",
+		[PROMPT_IDS] = "prompt_token_ids",
+		[FINISH_REASON] = "finish_reason",
+	};
+	size_t entries = choice->entry_count, ids = choice->id_count;
+	struct json_value v[COUNT];
+
+	json_pick(object, names, v, COUNT);
+	*text = false;
+	if (!add_message(choice, v[DELTA].text, text, err) ||
+	    !add_message(choice, v[MESSAGE].text, text, err) ||
+	    !add_logprobs(choice, v[LOGPROBS], err) ||
+	    !add_ids(choice,
+		     v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
+						       : RESPONSE_IDS],
+		     err) ||
+	    !set_once(&choice->prompt_ids, v[PROMPT_IDS], JSON_ARRAY, err))
+		return false;
+	entries = choice->entry_count - entries;
+	ids = choice->id_count - ids;
+	*tokens = ids > entries ? ids : entries;
+	if (v[FINISH_REASON].type != JSON_STRING)
+		return true;
+	buf_clear(&choice->finish_reason);
+	return buf_add(&choice->finish_reason, v[FINISH_REASON].text, err);
+}
+
+bool choice_is_finished(const struct choice *choice)
+{
+	struct json_value reason = {
+		.type = choice->finish_reason.len ? JSON_STRING : JSON_NONE,
+		.text = buf_span(&choice->finish_reason),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known_reasons); i++)
+		if (json_string_is(reason, known_reasons[i]))
+			return true;
+	return false;
+}
+
+struct span choice_ids(const struct choice *choice)
+{
+	if (choice->id_count)
+		return buf_span(&choice->ids);
+	if (choice->told_count && choice->told_count == choice->entry_count)
+		return buf_span(&choice->told_ids);
+	return SPAN_NONE;
+}
+
+static void write_calls(const struct choice *choice, struct json_writer *jw)
+{
+	jw_key(jw, "tool_calls");
+	jw_array_begin(jw);
+	for (size_t i = 0; i < choice->call_count; i++) {
+		const struct tool_call *call = &choice->calls[i];
+
+		jw_object_begin(jw);
+		jw_key(jw, "id");
+		jw_raw(jw, buf_span(&call->id));
+		jw_key(jw, "type");
+		jw_raw(jw, call->type.len ? buf_span(&call->type)
+					  : SPAN("\"function\""));
+		jw_key(jw, "function");
+		jw_object_begin(jw);
+		jw_key(jw, "name");
+		jw_raw(jw, buf_span(&call->name));
+		jw_key(jw, "arguments");
+		jw_wrapped(jw, "\"", buf_span(&call->arguments), "\"");
+		jw_object_end(jw);
+		jw_object_end(jw);
+	}
+	jw_array_end(jw);
+}
+
+static void write_message(const struct choice *choice, struct json_writer *jw)
+{
+	jw_object_begin(jw);
+	jw_key(jw, "role");
+	jw_cstring(jw, "assistant");
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		if (!choice->text_given[i] && i != TEXT_CONTENT)
+			continue;
+		jw_key(jw, text_names[i]);
+		if (choice->text_given[i])
+			jw_wrapped(jw, "\"", buf_span(&choice->text[i]), "\"");
+		else
+			jw_null(jw);
+	}
+	if (choice->call_count)
+		write_calls(choice, jw);
+	jw_object_end(jw);
+}
+
+static void write_tokens(const struct choice *choice, struct json_writer *jw)
+{
+	struct span ids = choice_ids(choice);
+
+	jw_key(jw, "logprobs");
+	if (choice->entry_count)
+		jw_wrapped(jw, "{\"content\":[", buf_span(&choice->logprobs),
+			   "]}");
+	else
+		jw_null(jw);
+	jw_key(jw, "token_ids");
+	if (ids.len)
+		jw_wrapped(jw, "[", ids, "]");
+	else
+		jw_null(jw);
+}
+
+void choice_write(const struct choice *choice, bool with_tokens,
+		  struct json_writer *jw)
+{
+	jw_object_begin(jw);
+	jw_key(jw, "index");
+	jw_u64(jw, choice->index);
+	jw_key(jw, "message");
+	write_message(choice, jw);
+	jw_key(jw, "finish_reason");
+	jw_raw(jw, buf_span(&choice->finish_reason));
+	if (with_tokens)
+		write_tokens(choice, jw);
+	jw_object_end(jw);
+}

@@ -1,0 +1,78 @@
+#ifndef PROXY_CHOICE_H
+#define PROXY_CHOICE_H
+
+#include <stdint.h>
+
+#include "shared/buf.h"
+#include "shared/compiler.h"
+#include "shared/error.h"
+#include "shared/json_scan.h"
+#include "shared/json_write.h"
+#include "shared/span.h"
+
+/*
+ * One choice of an answer, put together from a stream's chunks or read from a
+ * whole body.
+ *
+ * Texts are joined with their escapes as they stand and numbers are copied as
+ * text, so nothing is lost on the way.
+ */
+enum choice_text {
+	TEXT_CONTENT,
+	TEXT_REASONING,
+	TEXT_REASONING_CONTENT,
+	TEXT_REFUSAL,
+	TEXT_COUNT,
+};
+
+struct tool_call {
+	uint64_t index;            /* the server's own */
+	struct buf id, type, name; /* JSON strings; empty: not given */
+	struct buf arguments;      /* the inside of a JSON string */
+};
+
+struct choice {
+	uint64_t index;              /* the server's own */
+	struct buf text[TEXT_COUNT]; /* insides of JSON strings */
+	bool text_given[TEXT_COUNT];
+	struct tool_call *calls;
+	size_t call_count;
+	struct buf finish_reason; /* JSON string; empty: none yet */
+
+	/* Comma-separated JSON values, without brackets. */
+	struct buf logprobs; /* entries of logprobs.content */
+	struct buf tokens;   /* their `token` */
+	struct buf logps;    /* their `logprob` */
+	struct buf ids;      /* token_ids or response_token_ids */
+	struct buf told_ids; /* ids that the entries themselves tell */
+	size_t entry_count;
+	size_t id_count;
+	size_t told_count;
+	bool bad_entry; /* without a token or a usable log-probability, or
+			   an id that is no number */
+
+	struct buf prompt_ids; /* JSON array, where a choice tells them */
+};
+
+void choice_init(struct choice *choice, uint64_t index);
+void choice_release(struct choice *choice);
+
+/*
+ * Add one element of `choices`: its delta (of a stream) or message (of a whole
+ * body), log-probabilities, ids and finish_reason.  *tokens: how many it
+ * brought; *text: whether it brought any text or call.
+ */
+bool choice_add(struct choice *choice, struct span object, size_t *tokens,
+		bool *text, struct error *err) MUST_USE;
+
+/* It ended for a reason that the chat-completions API knows. */
+bool choice_is_finished(const struct choice *choice);
+
+/* As an element of a chat.completion; with its log-probabilities and ids? */
+void choice_write(const struct choice *choice, bool with_tokens,
+		  struct json_writer *jw);
+
+/* The ids given, or what the entries tell; empty if neither is complete. */
+struct span choice_ids(const struct choice *choice);
+
+#endif

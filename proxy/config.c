@@ -1,0 +1,334 @@
+/* The options of octap-proxy. */
+#include "proxy/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "shared/file.h"
+#include "shared/log.h"
+#include "shared/mem.h"
+#include "shared/sampling.h"
+#include "shared/url.h"
+
+#define DEFAULT_TRACE "/tmp/opencode-proxy-trace.jsonl"
+#define DEFAULT_KEY   "intercepted"
+
+#define WEEK_MS (7u * 24 * 3600 * 1000)
+
+static const char *const key_variables[] = {
+	"OPENCODE_UPSTREAM_API_KEY",
+	"UPSTREAM_API_KEY",
+};
+
+/* Hosts that refuse members they do not know. */
+static const char *const strict_hosts[] = {
+	"api.openai.com",
+	"router.huggingface.co",
+};
+
+static const char *const token_ids_choices[] = { "auto", "on", "off", NULL };
+
+static const struct option_entry entries[] = {
+	{ .type = OPTION_HEADING, .help = "Where calls come from and go to:" },
+	{
+		OPTION("upstream-url", TEXT, struct config, upstream_url),
+		.argument = "URL",
+		.help = "base URL of the model server; /v1 is added only "
+			"when it has no path (required)",
+	},
+	{
+		OPTION("upstream-api-key-file", TEXT, struct config, key_file),
+		.argument = "FILE",
+		.help = "file (or /dev/fd/N) that holds the upstream's key",
+	},
+	{
+		OPTION("upstream-api-key", TEXT, struct config, key_argument),
+		.argument = "KEY",
+		.help = "the key itself; whoever may list processes sees it: "
+			"prefer the file or OPENCODE_UPSTREAM_API_KEY or "
+			"UPSTREAM_API_KEY in the environment",
+	},
+	{
+		OPTION("host", TEXT, struct config, host),
+		.argument = "ADDRESS",
+		.help = "address to listen on (default 127.0.0.1)",
+	},
+	{
+		OPTION("port", NUMBER, struct config, port),
+		.maximum = 65535,
+		.argument = "N",
+		.help = "port to listen on (default 7000; 0: a free one)",
+	},
+	{
+		OPTION("client-key-file", TEXT, struct config, client_key_file),
+		.argument = "FILE",
+		.help = "answer only callers that bring the key in this file",
+	},
+	{
+		OPTION("request-timeout", SECONDS, struct config,
+		       request_timeout_ms),
+		.minimum = 1,
+		.maximum = WEEK_MS,
+		.argument = "S",
+		.help = "give up when the upstream sends nothing for S "
+			"seconds (default 600)",
+	},
+	{ .type = OPTION_HEADING, .help = "What is recorded:" },
+	{
+		OPTION("trace", TEXT, struct config, trace_path),
+		.argument = "FILE",
+		.help = "file for the records, compressed if its name ends in "
+			".zst (default " DEFAULT_TRACE ")",
+	},
+	{
+		OPTION("rollout-id", TEXT, struct config, rollout_id),
+		.argument = "ID",
+		.help = "written into each record",
+	},
+	{ .type = OPTION_HEADING, .help = "What is changed in requests:" },
+	{
+		OPTION("top-logprobs", NUMBER, struct config,
+		       rules.top_logprobs),
+		.maximum = 1000000,
+		.argument = "N",
+		.help = "alternatives asked for at each token (default 5)",
+	},
+	{
+		OPTION("token-ids", CHOICE, struct config, token_ids),
+		.choices = token_ids_choices,
+		.argument = "auto|on|off",
+		.help = "ask for return_token_ids; auto: unless the upstream "
+			"is api.openai.com or router.huggingface.co "
+			"(default auto)",
+	},
+	{
+		OPTION("max-tokens-cap", NUMBER, struct config,
+		       rules.max_tokens_cap),
+		.minimum = 1,
+		.maximum = UINT32_MAX,
+		.argument = "N",
+		.help = "lower max_tokens and max_completion_tokens to N",
+	},
+	{
+		OPTION("disable-thinking", FLAG, struct config,
+		       rules.disable_thinking),
+		.help = "send chat_template_kwargs.enable_thinking=false",
+	},
+	{
+		OPTION("model-override", TEXT, struct config,
+		       rules.model_override),
+		.argument = "ID",
+		.help = "ask for this model whatever the agent asks for",
+	},
+	{
+		OPTION("sampling", TEXT, struct config, sampling),
+		.argument = "JSON",
+		.help = "set any of temperature, top_p, top_k, min_p, "
+			"presence_penalty, frequency_penalty, "
+			"repetition_penalty, seed",
+	},
+	{ .type = OPTION_HEADING, .help = "What is bounded:" },
+	{
+		OPTION("max-turns", NUMBER, struct config, max_turns),
+		.minimum = 1,
+		.maximum = UINT32_MAX,
+		.argument = "N",
+		.help = "after N delivered answers end the agent with a "
+			"final answer of our own (default: no limit)",
+	},
+	{ .type = OPTION_HEADING, .help = "Other:" },
+	{
+		OPTION("run-as", TEXT, struct config, run_as),
+		.argument = "UID:GID",
+		.help = "started by root: become this user once the keys are "
+			"read, the trace is open and the port is bound",
+	},
+	{
+		OPTION("verbose", FLAG, struct config, verbose),
+		.help = "log each call",
+	},
+};
+
+const struct option_table config_options = {
+	.usage = "octap-proxy --upstream-url URL [OPTION]...",
+	.summary = "Forward OpenAI-compatible model calls, ask for "
+		   "log-probabilities on the way, and\n"
+		   "record every call in a trace file.",
+	.examples = "  octap-proxy --upstream-url http://127.0.0.1:8000 "
+		    "--trace trace.jsonl.zst\n"
+		    "  octap-proxy --upstream-url https://models.example/v1 "
+		    "--upstream-api-key-file key \\\n"
+		    "              --port 0 --max-tokens-cap 4096 "
+		    "--sampling '{\"temperature\":1}'\n",
+	.exit_codes = "  0  stopped by SIGTERM or SIGINT, every record "
+		      "written\n"
+		      "  1  could not start, or a record could not be "
+		      "written\n"
+		      "  2  wrong command line\n",
+	.entries = entries,
+	.count = ARRAY_LEN(entries),
+};
+
+/* Copy a key and wipe the place it came from. */
+static char *take_key(char *text)
+{
+	char *key = xstrdup(text);
+
+	mem_wipe(text, strlen(text));
+	return key;
+}
+
+static void drop_key(char **key)
+{
+	if (*key)
+		mem_wipe(*key, strlen(*key));
+	free(*key);
+	*key = NULL;
+}
+
+/* Every variable is wiped, whichever is used. */
+static char *key_from_environment(void)
+{
+	char *key = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(key_variables); i++) {
+		char *text = getenv(key_variables[i]);
+		char *taken = text && *text ? take_key(text) : NULL;
+
+		unsetenv(key_variables[i]);
+		if (key)
+			drop_key(&taken);
+		else
+			key = taken;
+	}
+	return key;
+}
+
+static char *key_from_argument(int argc, char **argv, const char *argument)
+{
+	/* getopt's text lies within one of argv's, which may be written to. */
+	for (int i = 1; i < argc; i++) {
+		size_t len = strlen(argv[i]);
+
+		if (argument >= argv[i] && argument < argv[i] + len)
+			return take_key(argv[i] + (argument - argv[i]));
+	}
+	return xstrdup(argument);
+}
+
+static bool load_keys(struct config *c, int argc, char **argv,
+		      struct error *err)
+{
+	const char *source = "environment", *fault;
+
+	c->upstream_key = key_from_environment();
+	if (c->key_argument) {
+		log_warn("octap-proxy",
+			 "--upstream-api-key shows the key in the process "
+			 "list: use --upstream-api-key-file");
+		drop_key(&c->upstream_key);
+		c->upstream_key =
+			key_from_argument(argc, argv, c->key_argument);
+		c->key_argument = NULL;
+		source = "--upstream-api-key";
+	}
+	if (c->key_file) {
+		drop_key(&c->upstream_key);
+		if (!file_read_secret(c->key_file, &c->upstream_key, err))
+			return error_wrap(err, "--upstream-api-key-file");
+	}
+	if (c->upstream_key) {
+		fault = secret_fault(span_of(c->upstream_key));
+		if (fault)
+			return error_set(err, ERROR_USAGE, "%s: %s", source,
+					 fault);
+		log_mask(c->upstream_key);
+	} else {
+		c->upstream_key = xstrdup(DEFAULT_KEY);
+	}
+	if (c->client_key_file &&
+	    !file_read_secret(c->client_key_file, &c->client_key, err))
+		return error_wrap(err, "--client-key-file");
+	log_mask(c->client_key);
+	return true;
+}
+
+static bool is_strict_host(const char *host)
+{
+	for (size_t i = 0; i < ARRAY_LEN(strict_hosts); i++)
+		if (!strcasecmp(host, strict_hosts[i]))
+			return true;
+	return false;
+}
+
+/* "UID:GID", neither of them root's. */
+static bool parse_user(struct config *c)
+{
+	struct span text = span_of(c->run_as);
+	const char *colon = strchr(c->run_as, ':');
+	size_t len = colon ? (size_t)(colon - c->run_as) : 0;
+
+	return colon &&
+	       span_to_u64(span_from(text.data, len), &c->run_as_uid) &&
+	       span_to_u64(span_after(text, len + 1), &c->run_as_gid) &&
+	       c->run_as_uid && c->run_as_uid <= INT32_MAX && c->run_as_gid &&
+	       c->run_as_gid <= INT32_MAX;
+}
+
+static bool check(struct config *c, struct error *err)
+{
+	struct url url;
+
+	if (!c->upstream_url)
+		return error_set(err, ERROR_USAGE,
+				 "--upstream-url is missing: give the model "
+				 "server's base URL");
+	if (!url_parse(c->upstream_url, &url, err))
+		return error_wrap(err, "--upstream-url");
+	c->rules.token_ids = !strcmp(c->token_ids, "auto")
+				     ? !is_strict_host(url.host)
+				     : !strcmp(c->token_ids, "on");
+	url_release(&url);
+	if (c->run_as && !parse_user(c))
+		return error_set(err, ERROR_USAGE,
+				 "--run-as: '%s' is not UID:GID, two numbers "
+				 "above 0",
+				 c->run_as);
+	c->rules.sampling = span_of(c->sampling);
+	return !c->sampling || sampling_check(c->rules.sampling, err) ||
+	       error_wrap(err, "--sampling");
+}
+
+enum options_result config_load(struct config *c, int argc, char **argv,
+				struct error *err)
+{
+	enum options_result result;
+	char **operands;
+
+	*c = (struct config){
+		.trace_path = DEFAULT_TRACE,
+		.host = "127.0.0.1",
+		.port = 7000,
+		.request_timeout_ms = 600 * 1000,
+		.rules.top_logprobs = 5,
+		.token_ids = "auto",
+	};
+	result = options_parse(&config_options, c, argc, argv, &operands, err);
+	if (result != OPTIONS_OK)
+		return result;
+	if (*operands) {
+		error_set(err, ERROR_USAGE, "'%s': no operands are expected",
+			  *operands);
+		return OPTIONS_BAD;
+	}
+	return load_keys(c, argc, argv, err) && check(c, err) ? OPTIONS_OK
+							      : OPTIONS_BAD;
+}
+
+void config_release(struct config *c)
+{
+	drop_key(&c->upstream_key);
+	drop_key(&c->client_key);
+	log_mask_clear();
+}

@@ -1,0 +1,267 @@
+/*
+ * The path of one model call.  Callbacks from the server, the client and the
+ * recorder come in here; each does its bytes and then calls exchange_enter()
+ * for the next state, the only place where the state changes.
+ */
+#include "proxy/exchange_end.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "shared/clock.h"
+#include "shared/limits.h"
+#include "shared/log.h"
+#include "shared/mem.h"
+#include "shared/request_kind.h"
+
+static void exchange_free(void *arg)
+{
+	struct exchange *x = arg;
+
+	rewrite_release(&x->rewrite);
+	answer_release(&x->answer);
+	upstream_fields_release(&x->fields);
+	buf_release(&x->forwarded);
+	buf_release(&x->body);
+	free(x->session_id);
+	free(x->parent_session_id);
+	free(x);
+}
+
+/* One that is compressed, which nobody asked for, cannot be read as such. */
+static bool is_event_stream(const struct exchange *x)
+{
+	const char *type = upstream_fields_find(&x->fields, "content-type");
+
+	return type && !strncasecmp(type, "text/event-stream", 17) &&
+	       !upstream_fields_find(&x->fields, "content-encoding");
+}
+
+static void on_head(struct http_call *call, unsigned status, void *arg)
+{
+	struct exchange *x = arg;
+
+	x->status = status;
+	upstream_fields_copy(&x->fields, call);
+	if (status >= 400)
+		exchange_enter(x, EXCHANGE_REFUSED);
+	else if (is_event_stream(x))
+		exchange_enter(x, EXCHANGE_STREAMING);
+	else
+		exchange_enter(x, EXCHANGE_WHOLE);
+}
+
+static void feed_stream(struct exchange *x, struct span bytes)
+{
+	struct error err;
+
+	if (!answer_feed(&x->answer, bytes, clock_monotonic_us(), &err)) {
+		exchange_end_cut(x, &err);
+		return;
+	}
+	http_reply_write(x->http, buf_span(&x->answer.out));
+	buf_clear(&x->answer.out);
+	if (x->answer.holding)
+		exchange_end_stream(x);
+	else if (http_reply_backlog(x->http) > LIMIT_HTTP_REPLY_GAP)
+		http_call_pause(x->call);
+}
+
+static void on_body(struct http_call *call UNUSED, struct span bytes, void *arg)
+{
+	struct exchange *x = arg;
+	struct error err;
+
+	if (x->state == EXCHANGE_STREAMING)
+		feed_stream(x, bytes);
+	else if (x->state != EXCHANGE_RECORDING &&
+		 !buf_add(&x->body, bytes, &err))
+		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
+}
+
+/*
+ * What is missing after the finish_reason (the usage, [DONE]) is no reason to
+ * make the agent ask for the same answer again.
+ */
+static bool has_its_answer(const struct exchange *x)
+{
+	return x->state == EXCHANGE_STREAMING && x->answer.finish_passed &&
+	       assemble_is_finished(&x->answer.assembler);
+}
+
+static void on_failed(struct exchange *x, const struct error *err)
+{
+	struct error wrapped = *err;
+
+	error_wrap(&wrapped, "upstream");
+	if (has_its_answer(x)) {
+		exchange_log_failure(x, "after the finish_reason", &wrapped);
+		exchange_end_stream(x);
+	} else if (x->state == EXCHANGE_STREAMING) {
+		exchange_end_cut(x, &wrapped);
+	} else {
+		exchange_end_refused(x,
+				     err->kind == ERROR_TIMEOUT
+					     ? REPLY_UPSTREAM_SILENT
+					     : REPLY_UNREACHABLE,
+				     &wrapped);
+	}
+}
+
+static void on_done(struct http_call *call, const struct error *err, void *arg)
+{
+	struct exchange *x = arg;
+
+	x->call = NULL;
+	x->attempts = http_call_attempts(call);
+	if (x->state == EXCHANGE_RECORDING)
+		return;
+	if (err)
+		on_failed(x, err);
+	else if (x->state == EXCHANGE_STREAMING)
+		exchange_end_stream(x);
+	else if (x->state == EXCHANGE_REFUSED)
+		exchange_end_upstream_refused(x);
+	else
+		exchange_end_whole(x);
+}
+
+static void on_agent_gone(void *arg)
+{
+	struct exchange *x = arg;
+	struct error err;
+
+	x->agent_gone = true;
+	if (x->state >= EXCHANGE_RECORDING)
+		return;
+	error_set(&err, ERROR_CANCELLED, "the agent hung up");
+	exchange_end_cut(x, &err);
+}
+
+static void on_agent_drained(void *arg)
+{
+	struct exchange *x = arg;
+
+	if (x->call)
+		http_call_resume(x->call);
+}
+
+static void finish(struct exchange *x)
+{
+	/* After [DONE] only the answer's formal end is still to come. */
+	if (x->call)
+		http_call_leave(x->call);
+	*x->link = x->next;
+	if (x->next)
+		x->next->link = x->link;
+	x->proxy->in_flight--;
+	loop_defer_free(x->proxy->loop, exchange_free, x);
+	proxy_check_drained(x->proxy);
+}
+
+void exchange_enter(struct exchange *x, enum exchange_state state)
+{
+	assert(state > x->state || state == EXCHANGE_WAITING);
+	x->state = state;
+	switch (state) {
+	case EXCHANGE_WAITING:
+		break;
+	case EXCHANGE_STREAMING:
+		http_reply_begin(x->http, x->status, x->fields.items,
+				 x->fields.count);
+		x->reply_begun = true;
+		break;
+	case EXCHANGE_WHOLE:
+		buf_init(&x->body, LIMIT_REPLY_BODY);
+		break;
+	case EXCHANGE_REFUSED:
+		buf_init(&x->body, LIMIT_REPLY_ERROR);
+		break;
+	case EXCHANGE_RECORDING:
+		exchange_record(x);
+		break;
+	case EXCHANGE_DONE:
+		finish(x);
+		break;
+	}
+}
+
+static char *copy_header(const struct http_exchange *http, const char *name)
+{
+	const char *value = http_exchange_header(http, name);
+
+	return value ? xstrdup(value) : NULL;
+}
+
+static struct exchange *exchange_new(struct proxy *proxy,
+				     struct http_exchange *http)
+{
+	struct exchange *x = xcalloc(1, sizeof(*x));
+
+	x->proxy = proxy;
+	x->http = http;
+	x->turn = ++proxy->last_turn;
+	x->start_us = clock_monotonic_us();
+	x->wall_us = clock_wall_us();
+	x->session_id = copy_header(http, "x-session-id");
+	x->parent_session_id = copy_header(http, "x-parent-session-id");
+	buf_init(&x->forwarded, LIMIT_HTTP_BODY + LIMIT_TASK_FILE);
+	x->next = proxy->exchanges;
+	x->link = &proxy->exchanges;
+	if (x->next)
+		x->next->link = &x->next;
+	proxy->exchanges = x;
+	proxy->in_flight++;
+	http_exchange_on_gone(http, on_agent_gone, x);
+	http_exchange_on_drained(http, on_agent_drained, x);
+	return x;
+}
+
+static void send_upstream(struct exchange *x)
+{
+	static const struct http_handler handler = { on_head, on_body,
+						     on_done };
+	struct error err;
+
+	exchange_enter(x, EXCHANGE_WAITING);
+	x->call = upstream_send(&x->proxy->upstream, x->http,
+				SPAN("/chat/completions"),
+				buf_span(&x->forwarded), &handler, x, &err);
+	if (!x->call)
+		exchange_end_refused(x, REPLY_UNREACHABLE, &err);
+}
+
+void exchange_begin(struct proxy *proxy, struct http_exchange *http)
+{
+	struct exchange *x = exchange_new(proxy, http);
+	struct span body = http_exchange_body(http);
+	struct error err, ignored;
+	bool planned =
+		rewrite_plan(&x->rewrite, &proxy->config->rules, body, &err);
+
+	answer_init(&x->answer, &x->rewrite, x->start_us);
+	x->kind = request_kind(body, x->parent_session_id != NULL);
+	if (planned &&
+	    splice_apply(&x->rewrite.splices, body, &x->forwarded, &err)) {
+		http_exchange_drop_body(http);
+		send_upstream(x);
+		return;
+	}
+	buf_clear(&x->forwarded);
+	if (!buf_add(&x->forwarded, body, &ignored))
+		exchange_log_failure(x, "body not recorded", &ignored);
+	exchange_end_refused(x, REPLY_BAD_REQUEST, &err);
+}
+
+void exchange_abort_all(struct proxy *proxy, const char *reason)
+{
+	struct error err;
+
+	error_set(&err, ERROR_CANCELLED, "%s", reason);
+	for (struct exchange *x = proxy->exchanges, *next; x; x = next) {
+		next = x->next;
+		if (x->state < EXCHANGE_RECORDING)
+			exchange_end_cut(x, &err);
+	}
+}

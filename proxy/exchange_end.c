@@ -1,0 +1,234 @@
+/* How exchanges end, and what is recorded of them. */
+#include "proxy/exchange_end.h"
+
+#include "shared/clock.h"
+#include "shared/json_scan.h"
+#include "shared/log.h"
+
+void exchange_log_failure(const struct exchange *x, const char *what,
+			  const struct error *err)
+{
+	log_warn("octap-proxy", "turn %llu: %s: %s",
+		 (unsigned long long)x->turn, what, err->text);
+}
+
+/* An answer whose finish_reason the agent has is complete all the same. */
+static void set_failure(struct exchange *x, const struct error *err)
+{
+	if (!x->answer.finish_passed ||
+	    !assemble_is_finished(&x->answer.assembler))
+		x->failure = *err;
+}
+
+static void cancel_call(struct exchange *x)
+{
+	if (!x->call)
+		return;
+	x->attempts = http_call_attempts(x->call);
+	http_call_cancel(x->call);
+	x->call = NULL;
+}
+
+void exchange_end_refused(struct exchange *x, enum reply_error which,
+			  const struct error *why)
+{
+	struct error err;
+
+	exchange_log_failure(x, "not answered", why);
+	set_failure(x, why);
+	cancel_call(x);
+	upstream_fields_release(&x->fields);
+	buf_clear(&x->answer.held);
+	x->reply_status = reply_error_status(which);
+	x->ending = ENDING_REPLY;
+	if (!reply_error_body(which, &x->answer.held, &err) ||
+	    !assemble_refusal(&x->answer.assembler, x->status,
+			      span_of(why->text), &err))
+		exchange_log_failure(x, "error object", &err);
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+void exchange_end_cut(struct exchange *x, const struct error *why)
+{
+	exchange_log_failure(x, "cut", why);
+	set_failure(x, why);
+	cancel_call(x);
+	x->ending = ENDING_CUT;
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+void exchange_end_stream(struct exchange *x)
+{
+	struct error err;
+
+	x->ending = ENDING_STREAM;
+	if (!answer_finish(&x->answer, clock_monotonic_us(), &err)) {
+		exchange_end_cut(x, &err);
+		return;
+	}
+	if (x->answer.added_error) {
+		error_set(&err, ERROR_MALFORMED,
+			  "the stream ended without a finish_reason");
+		exchange_log_failure(x, "made an error", &err);
+		set_failure(x, &err);
+	} else if (assemble_has_error(&x->answer.assembler)) {
+		/* The agent has that, too, finish_reason or not. */
+		error_set(&x->failure, ERROR_UNAVAILABLE,
+			  "the upstream reported an error in the stream");
+	}
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+/* A stream was asked for and something else came: say so as a stream. */
+static void end_not_a_stream(struct exchange *x)
+{
+	struct error err;
+
+	error_set(&x->failure, ERROR_MALFORMED,
+		  "a stream was asked for, the answer is none");
+	exchange_log_failure(x, "made an error", &x->failure);
+	buf_clear(&x->answer.held);
+	x->ending = ENDING_STREAM;
+	if (!reply_error_event(REPLY_NOT_A_STREAM, &x->answer.held, &err))
+		exchange_log_failure(x, "error event", &err);
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+/* What came is no JSON: passed on and recorded as it is. */
+static bool keep_unreadable(struct exchange *x, struct span body,
+			    struct error *err)
+{
+	error_set(&x->failure, ERROR_MALFORMED, "the answer is not JSON");
+	return assemble_refusal(&x->answer.assembler, x->status, body, err) &&
+	       buf_add(&x->answer.held, body, err);
+}
+
+void exchange_end_whole(struct exchange *x)
+{
+	struct span body = buf_span(&x->body);
+	struct error err;
+
+	x->ending = ENDING_REPLY;
+	x->reply_status = x->status;
+	if (!(json_valid(body) ? answer_whole(&x->answer, body, &err)
+			       : keep_unreadable(x, body, &err))) {
+		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
+		return;
+	}
+	if (x->rewrite.stream && x->status < 300) {
+		end_not_a_stream(x);
+		return;
+	}
+	if (x->failure.kind == ERROR_NONE &&
+	    !assemble_is_finished(&x->answer.assembler))
+		error_set(&x->failure, ERROR_MALFORMED,
+			  "the answer has no finish_reason");
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+/*
+ * The upstream said no: its own words, unchanged, unless they quote the key,
+ * which the agent must not see.
+ */
+void exchange_end_upstream_refused(struct exchange *x)
+{
+	struct span body = buf_span(&x->body);
+	struct error err;
+
+	if (body.len)
+		log_mask_bytes(x->body.data, x->body.len);
+	error_set(&x->failure, ERROR_REFUSED, "the upstream answered %u",
+		  x->status);
+	x->ending = ENDING_REPLY;
+	x->reply_status = x->status;
+	if (!assemble_refusal(&x->answer.assembler, x->status, body, &err) ||
+	    !buf_add(&x->answer.held, body, &err)) {
+		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
+		return;
+	}
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+static void fill_turn(const struct exchange *x, struct turn *t)
+{
+	*t = (struct turn){
+		.number = x->turn,
+		.kind = x->kind,
+		.rollout_id = span_of(x->proxy->config->rollout_id),
+		.session_id = span_of(x->session_id),
+		.parent_session_id = span_of(x->parent_session_id),
+		.request = buf_span(&x->forwarded),
+		.sampling = buf_span(&x->rewrite.sampling),
+		.upstream_status = x->status,
+		.attempts = x->call ? http_call_attempts(x->call) : x->attempts,
+		.timestamp_us = x->wall_us,
+		.latency_us = clock_monotonic_us() - x->start_us,
+		.delivered = !x->agent_gone && x->ending != ENDING_CUT,
+		.complete = x->failure.kind == ERROR_NONE &&
+			    assemble_is_finished(&x->answer.assembler),
+		.abort_reason = span_of(x->failure.text),
+	};
+	if (x->answer.strip.dialect)
+		t->dialect = span_of(x->answer.strip.dialect->name);
+	t->side_effects_possible = x->answer.finish_passed && !t->delivered;
+}
+
+/* The last step towards the agent. */
+static void deliver(struct exchange *x)
+{
+	static const struct http_field stream_fields[] = {
+		{ "Content-Type", "text/event-stream" },
+		{ "Cache-Control", "no-cache" },
+	};
+
+	if (x->agent_gone || x->ending == ENDING_CUT) {
+		http_reply_cut(x->http);
+		return;
+	}
+	if (x->failure.kind == ERROR_NONE)
+		x->proxy->delivered++;
+	if (x->ending == ENDING_REPLY && x->fields.text) {
+		http_reply(x->http, x->reply_status, x->fields.items,
+			   x->fields.count, buf_span(&x->answer.held));
+	} else if (x->ending == ENDING_REPLY) {
+		http_reply_json(x->http, x->reply_status,
+				buf_span(&x->answer.held));
+	} else {
+		if (!x->reply_begun)
+			http_reply_begin(x->http, 200, stream_fields,
+					 ARRAY_LEN(stream_fields));
+		http_reply_write(x->http, buf_span(&x->answer.held));
+		http_reply_end(x->http);
+	}
+}
+
+static void on_recorded(const struct error *err, void *arg)
+{
+	struct exchange *x = arg;
+
+	if (err)
+		log_error("octap-proxy", "turn %llu is not in the trace: %s",
+			  (unsigned long long)x->turn, err->text);
+	else
+		x->proxy->turns++;
+	deliver(x);
+	exchange_enter(x, EXCHANGE_DONE);
+}
+
+void exchange_record(struct exchange *x)
+{
+	struct turn turn;
+	struct error err;
+
+	fill_turn(x, &turn);
+	log_debug("octap-proxy", "turn %llu: status %u, %s, %llu ms",
+		  (unsigned long long)x->turn, x->status,
+		  turn.complete ? "complete" : "not complete",
+		  (unsigned long long)turn.latency_us / 1000);
+	if (assemble_finish(&x->answer.assembler, &turn, &err)) {
+		recorder_append(x->proxy->recorder, &turn, on_recorded, x);
+		return;
+	}
+	x->proxy->unrecorded++;
+	on_recorded(&err, x);
+}

@@ -1,0 +1,75 @@
+#ifndef PROXY_EXCHANGE_END_H
+#define PROXY_EXCHANGE_END_H
+
+#include "proxy/answer.h"
+#include "proxy/exchange.h"
+#include "proxy/proxy.h"
+#include "proxy/reply.h"
+#include "proxy/rewrite.h"
+#include "proxy/upstream.h"
+#include "shared/http_client.h"
+
+/*
+ * The inside of an exchange, for exchange.c (which moves its bytes and changes
+ * its state) and exchange_end.c (which ends it: every exchange_end_*() decides
+ * what the agent gets and what is recorded, and enters EXCHANGE_RECORDING).
+ */
+
+/* How the agent gets the end, once the record is written. */
+enum ending {
+	ENDING_STREAM, /* what is held, then the end of the stream */
+	ENDING_REPLY,  /* what is held, as the whole body */
+	ENDING_CUT,    /* break the connection, as the upstream's was */
+};
+
+struct exchange {
+	struct proxy *proxy;
+	struct exchange *next, **link; /* in proxy->exchanges */
+	struct http_exchange *http;
+	struct http_call *call; /* NULL before and after */
+	enum exchange_state state;
+
+	uint64_t turn;
+	uint64_t start_us, wall_us;
+	enum turn_kind kind;
+	char *session_id, *parent_session_id; /* NULL: not given */
+
+	struct rewrite rewrite;
+	struct buf forwarded; /* the body that went upstream */
+	struct answer answer;
+	struct buf body; /* of a whole answer or a refusal, so far */
+	unsigned status; /* the upstream's; 0: none came */
+	unsigned attempts;
+	struct upstream_fields fields; /* of its answer */
+
+	enum ending ending;
+	unsigned reply_status; /* for ENDING_REPLY */
+	struct error failure;  /* why it is not complete; NONE: it is */
+	bool agent_gone;
+	bool reply_begun;
+};
+
+/* The only way to another state. */
+void exchange_enter(struct exchange *x, enum exchange_state state);
+
+/* An error of our own instead of what the upstream did. */
+void exchange_end_refused(struct exchange *x, enum reply_error which,
+			  const struct error *why);
+
+/* The connection breaks where the answer did. */
+void exchange_end_cut(struct exchange *x, const struct error *why);
+
+/* The stream is over, in whatever way it ended. */
+void exchange_end_stream(struct exchange *x);
+
+/* `body` is whole: an answer, or the upstream's own refusal. */
+void exchange_end_whole(struct exchange *x);
+void exchange_end_upstream_refused(struct exchange *x);
+
+/* EXCHANGE_RECORDING: record the turn, then give the agent the end. */
+void exchange_record(struct exchange *x);
+
+void exchange_log_failure(const struct exchange *x, const char *what,
+			  const struct error *err);
+
+#endif

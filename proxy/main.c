@@ -1,0 +1,99 @@
+/* octap-proxy: options, start, loop, stop. */
+#include <errno.h>
+#include <grp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "proxy/config.h"
+#include "proxy/proxy.h"
+#include "shared/log.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+/*
+ * Nobody else's process may look into ours for the key.  What the kernel keeps
+ * for each thread is set before there is a second one.
+ */
+static void harden(void)
+{
+	const struct rlimit no_core = { 0, 0 };
+
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	setrlimit(RLIMIT_CORE, &no_core);
+}
+
+/* Give up being root for good. */
+static bool become(uid_t uid, gid_t gid, struct error *err)
+{
+	int death_signal = 0;
+
+	prctl(PR_GET_PDEATHSIG, &death_signal, 0, 0, 0);
+	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
+	    setresuid(uid, uid, uid) < 0)
+		return error_set_errno(err, errno, "--run-as %u:%u", uid, gid);
+	/* The kernel forgot it with the old user. */
+	if (prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0)
+		return error_set_errno(err, errno, "--run-as %u:%u", uid, gid);
+	return true;
+}
+
+static int fail(struct error *err, int code)
+{
+	log_masked(err->text);
+	fprintf(stderr, "octap-proxy: %s\n", err->text);
+	return code;
+}
+
+static int run(const struct config *config)
+{
+	struct error err = ERROR_INIT;
+	struct proxy proxy;
+	bool started = proxy_start(&proxy, config, &err) &&
+		       (!config->run_as_uid ||
+			become((uid_t)config->run_as_uid,
+			       (gid_t)config->run_as_gid, &err)) &&
+		       proxy_announce(&proxy, &err);
+	int code = EXIT_OK;
+
+	if (started)
+		loop_run(proxy.loop);
+	else
+		code = fail(&err, EXIT_FAILED);
+	if (!proxy_stop(&proxy, &err) && started)
+		code = fail(&err, EXIT_FAILED);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = ERROR_INIT;
+	struct config config;
+	int code = EXIT_OK;
+
+	harden();
+	switch (config_load(&config, argc, argv, &err)) {
+	case OPTIONS_OK:
+		log_set_level(config.verbose ? LOG_DEBUG : LOG_INFO);
+		code = run(&config);
+		break;
+	case OPTIONS_BAD:
+		code = fail(&err, EXIT_USAGE);
+		break;
+	case OPTIONS_DONE:
+		break;
+	}
+	config_release(&config);
+	/* The keys are wiped: leak checkers may look again. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	return code;
+}

@@ -1,0 +1,285 @@
+/* Start, routes, health, drain. */
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "proxy/exchange.h"
+#include "proxy/passthrough.h"
+#include "shared/clock.h"
+#include "shared/file.h"
+#include "shared/http_client.h"
+#include "shared/http_json.h"
+#include "shared/json_write.h"
+#include "shared/limits.h"
+#include "shared/log.h"
+#include "shared/mem.h"
+#include "shared/turn.h"
+#include "shared/version.h"
+
+#define DRAIN_MS 5000
+
+/* How often a drain looks whether the last bytes have left. */
+#define DRAIN_POLL_MS 20
+
+#define CHAT_PATH "/chat/completions"
+
+void proxy_reply_error(struct http_exchange *http, enum reply_error which)
+{
+	struct error err;
+	struct buf body;
+
+	buf_init(&body, LIMIT_REPLY_ERROR);
+	if (!reply_error_body(which, &body, &err))
+		buf_clear(&body);
+	http_reply_json(http, reply_error_status(which), buf_span(&body));
+	buf_release(&body);
+}
+
+static bool is_authorized(const struct proxy *proxy,
+			  const struct http_exchange *http)
+{
+	const char *key = proxy->config->client_key;
+	const char *given = http_exchange_header(http, "authorization");
+
+	if (!key)
+		return true;
+	if (given && !strncasecmp(given, "Bearer ", 7))
+		return secret_equals(given + 7, key);
+	given = http_exchange_header(http, "x-api-key");
+	return given && secret_equals(given, key);
+}
+
+static void write_counters(const struct proxy *proxy, struct json_writer *jw)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counters[] = {
+		{ "turns", proxy->turns },
+		{ "delivered", proxy->delivered },
+		{ "in_flight", proxy->in_flight },
+		{ "trace_errors",
+		  recorder_errors(proxy->recorder) + proxy->unrecorded },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
+		jw_key(jw, counters[i].name);
+		jw_u64(jw, counters[i].value);
+	}
+	jw_key(jw, "max_turns_reached");
+	jw_bool(jw, proxy->turns_refused);
+}
+
+static void reply_health(const struct proxy *proxy, struct http_exchange *http)
+{
+	struct http_json answer;
+	struct json_writer *jw = &answer.jw;
+
+	http_json_begin(&answer);
+	jw_object_begin(jw);
+	jw_key(jw, "status");
+	jw_cstring(jw, "ok");
+	if (is_authorized(proxy, http)) {
+		jw_key(jw, "version");
+		jw_cstring(jw, OCTAP_VERSION);
+		write_counters(proxy, jw);
+	}
+	jw_object_end(jw);
+	http_json_send(&answer, http, 200);
+}
+
+/* The agent used up its calls: an answer that makes it stop. */
+static void reply_final(struct proxy *proxy, struct http_exchange *http)
+{
+	const struct http_field fields[] = {
+		{ "Content-Type", "text/event-stream" },
+		{ "X-Octap-Synthetic", "max-turns" },
+	};
+	const struct http_field whole_fields[] = {
+		{ "Content-Type", "application/json" },
+		{ "X-Octap-Synthetic", "max-turns" },
+	};
+	bool stream = rewrite_is_stream(http_exchange_body(http));
+	struct error err;
+	struct buf body;
+
+	proxy->turns_refused = true;
+	buf_init(&body, LIMIT_REPLY_ERROR);
+	if (!reply_final_answer(stream, &body, &err))
+		log_error("octap-proxy", "final answer: %s", err.text);
+	http_reply(http, 200, stream ? fields : whole_fields, ARRAY_LEN(fields),
+		   buf_span(&body));
+	buf_release(&body);
+}
+
+/* Calls under way count too, or parallel ones would exceed the limit. */
+static bool turns_used_up(const struct proxy *proxy)
+{
+	uint64_t limit = proxy->config->max_turns;
+
+	return limit && proxy->delivered + proxy->in_flight >= limit;
+}
+
+/* Nothing may climb out of the upstream's base path, with its key. */
+static bool climbs(struct span path)
+{
+	for (size_t i = 0; i < path.len; i++) {
+		struct span rest = span_after(path, i);
+
+		if (span_starts_with(rest, "..") ||
+		    span_starts_with(rest, "%2e") ||
+		    span_starts_with(rest, "%2E") || path.data[i] == '\\')
+			return true;
+	}
+	return false;
+}
+
+static void on_request(struct http_exchange *http, void *arg)
+{
+	struct proxy *proxy = arg;
+	struct span path = http_exchange_path(http);
+	const char *method = http_exchange_method(http);
+
+	if (span_is(path, "/healthz"))
+		reply_health(proxy, http);
+	else if (!is_authorized(proxy, http))
+		proxy_reply_error(http, REPLY_UNAUTHORIZED);
+	else if (climbs(path))
+		proxy_reply_error(http, REPLY_NOT_FOUND);
+	else if (!span_ends_with(path, CHAT_PATH) ||
+		 strcmp(method, "POST") != 0)
+		passthrough_begin(proxy, http,
+				  span_starts_with(path, "/v1/")
+					  ? span_after(path, 3)
+					  : path);
+	else if (turns_used_up(proxy))
+		reply_final(proxy, http);
+	else
+		exchange_begin(proxy, http);
+}
+
+static void abort_all(struct proxy *proxy)
+{
+	exchange_abort_all(proxy, "the proxy was stopped");
+	passthrough_abort_all(proxy);
+}
+
+void proxy_check_drained(struct proxy *proxy)
+{
+	if (!proxy->draining)
+		return;
+	if (!http_server_active(proxy->server) && !proxy->in_flight) {
+		loop_stop(proxy->loop);
+		return;
+	}
+	if (clock_monotonic_ms() >= proxy->drain_deadline_ms)
+		abort_all(proxy);
+	loop_timer_start(proxy->drain_timer, DRAIN_POLL_MS);
+}
+
+static void on_drain_timer(void *arg)
+{
+	proxy_check_drained(arg);
+}
+
+static void on_stop_signal(int number UNUSED, void *arg)
+{
+	struct proxy *proxy = arg;
+
+	if (proxy->draining)
+		proxy->drain_deadline_ms = 0;
+	else
+		proxy->drain_deadline_ms = clock_monotonic_ms() + DRAIN_MS;
+	proxy->draining = true;
+	http_server_stop_listening(proxy->server);
+	proxy_check_drained(proxy);
+}
+
+/* One line of JSON for whoever started us. */
+static bool print_line(const struct proxy *proxy, bool stopped,
+		       struct error *err)
+{
+	struct json_writer jw;
+	struct buf line;
+	bool ok;
+
+	buf_init(&line, LIMIT_REPLY_ERROR);
+	jw_init(&jw, &line);
+	jw_object_begin(&jw);
+	jw_key(&jw, "event");
+	jw_cstring(&jw, stopped ? "stopped" : "listening");
+	if (stopped) {
+		write_counters(proxy, &jw);
+	} else {
+		jw_key(&jw, "host");
+		jw_cstring(&jw, proxy->config->host);
+		jw_key(&jw, "port");
+		jw_u64(&jw, http_server_port(proxy->server));
+		jw_key(&jw, "version");
+		jw_cstring(&jw, OCTAP_VERSION);
+		jw_key(&jw, "schema");
+		jw_cstring(&jw, TURN_SCHEMA);
+	}
+	jw_object_end(&jw);
+	ok = jw_finish(&jw, err) && buf_add(&line, SPAN("\n"), err);
+	if (ok && !file_write_fd(STDOUT_FILENO, buf_span(&line)) && !stopped)
+		ok = error_set_errno(err, errno, "stdout");
+	buf_release(&line);
+	return ok;
+}
+
+bool proxy_start(struct proxy *proxy, const struct config *config,
+		 struct error *err)
+{
+	*proxy = (struct proxy){ .config = config };
+	proxy->loop = loop_new(err);
+	if (!proxy->loop)
+		return false;
+	proxy->drain_timer = loop_timer_new(proxy->loop, on_drain_timer, proxy);
+	proxy->client = http_client_new(proxy->loop, err);
+	if (!proxy->client ||
+	    !upstream_init(&proxy->upstream, config->upstream_url,
+			   config->upstream_key, config->request_timeout_ms,
+			   proxy->client, err))
+		return false;
+	proxy->recorder = recorder_open(proxy->loop, config->trace_path, err);
+	if (!proxy->recorder)
+		return error_wrap(err, "trace");
+	proxy->last_turn = recorder_turns_found(proxy->recorder);
+	proxy->server = http_server_new(proxy->loop, config->host, config->port,
+					on_request, proxy, err);
+	return proxy->server &&
+	       loop_on_signal(proxy->loop, SIGTERM, on_stop_signal, proxy,
+			      err) &&
+	       loop_on_signal(proxy->loop, SIGINT, on_stop_signal, proxy, err);
+}
+
+bool proxy_announce(struct proxy *proxy, struct error *err)
+{
+	proxy->announced = print_line(proxy, false, err);
+	return proxy->announced;
+}
+
+bool proxy_stop(struct proxy *proxy, struct error *err)
+{
+	bool ok = true;
+
+	if (proxy->announced)
+		print_line(proxy, true, err);
+	http_server_free(proxy->server);
+	http_client_free(proxy->client);
+	upstream_release(&proxy->upstream);
+	if (proxy->recorder)
+		ok = recorder_close(proxy->recorder, err);
+	if (proxy->unrecorded)
+		ok = error_set(err, ERROR_TOO_LARGE,
+			       "turns without a record: %llu",
+			       (unsigned long long)proxy->unrecorded);
+	loop_timer_free(proxy->drain_timer);
+	loop_free(proxy->loop);
+	return ok;
+}

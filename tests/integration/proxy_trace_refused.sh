@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A trace that another proxy writes, or a file that is none, is left alone.
+. "$(dirname "$0")/lib.sh"
+
+# refuses FILE "what it says"
+refuses()
+{
+	local before
+
+	before=$(md5sum <"$1")
+	status=0
+	timeout 10 "$OCTAP_PROXY" --upstream-url "$UPSTREAM" --port 0 \
+		--trace "$1" >"$tmp/refused.out" 2>"$tmp/refused.err" ||
+		status=$?
+	check "exit status" equals "$status" 1
+	check "reason" has_line "$tmp/refused.err" "$2"
+	check "no ready line" test ! -s "$tmp/refused.out"
+	check "file unchanged" equals "$(md5sum <"$1")" "$before"
+}
+
+start_upstream "${answers[@]}"
+start_proxy
+ask answer "$tmp/stream.json"
+refuses "$TRACE" 'in use by another proxy'
+ask answer "$tmp/stream.json"
+check_records 2
+
+printf 'precious notes\n' >"$tmp/notes.jsonl"
+refuses "$tmp/notes.jsonl" 'notes.jsonl'
+printf '{"schema":"other/1"}\n' >"$tmp/other.jsonl"
+refuses "$tmp/other.jsonl" 'other.jsonl'
+printf 'precious notes\n' >"$tmp/notes.zst"
+refuses "$tmp/notes.zst" 'notes.zst'
+printf '{"schema":"other/1"}\n' | zstd -q >"$tmp/other.zst"
+refuses "$tmp/other.zst" 'other.zst'
+mkfifo "$tmp/fifo.zst"
+refute "a FIFO" timeout 10 "$OCTAP_PROXY" --upstream-url "$UPSTREAM" \
+	--port 0 --trace "$tmp/fifo.zst" 2>"$tmp/refused.err"

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+#
+# What `make check` runs once everything is built: tests/tools/check.sh
+#
+# The unit tests, the fuzz corpora and the integration tests with the sanitized
+# build, the integration tests with the release build, and a few checks of the
+# sources.  The last line adds everything up.
+set -uo pipefail
+
+cd "$(dirname "$0")/../.." || exit 1
+shopt -s extglob
+sanitized=build/address-undefined
+passed=0
+failed=0
+
+# run TITLE FLAVOUR-FOLDER TEST...
+run()
+{
+	local title=$1 out=$2 log
+
+	shift 2
+	printf '\n%s\n' "$title"
+	log=$(mktemp)
+	OCTAP=$out/bin/octap OCTAP_PROXY=$out/bin/octap-proxy \
+		FAKE_UPSTREAM=$out/tests/fake/upstream \
+		FAKE_AGENT=$out/tests/fake/agent \
+		tests/tools/run.sh "$@" | tee "$log" | head -n -1
+	read -r p _ f _ < <(tail -n 1 "$log")
+	passed=$((passed + p))
+	failed=$((failed + f))
+	rm -f "$log"
+}
+
+integration=(tests/integration/proxy_*.sh)
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
+
+run 'Sources' build/release tests/tools/check_{headers,layers,options}.sh
+run 'Unit tests (sanitized)' "$sanitized" "$sanitized"/tests/unit/test_+([a-z0-9_])
+run 'Integration tests' build/release "${integration[@]}"
+run 'Integration tests (sanitized)' "$sanitized" "${integration[@]}"
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

@@ -1,0 +1,409 @@
+/*
+ * Answers as the servers print them: what the agent gets through the proxy must
+ * be, byte for byte, what it would have got without it.
+ */
+#include "proxy/answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/limits.h"
+#include "shared/mem.h"
+#include "tests/unit/generate.h"
+#include "tests/unit/vectors.h"
+
+#define WIRE "tests/data/wire"
+
+/* A pair of answers: with the proxy's members asked for, and without. */
+struct pair {
+	const char *path; /* of the asked one */
+	struct buf asked, plain;
+};
+
+static void pair_load(struct pair *pair, const char *path)
+{
+	const char *dot = strstr(path, ".asked.");
+	char plain[256];
+
+	assert_non_null(dot);
+	snprintf(plain, sizeof(plain), "%.*s.plain.%s", (int)(dot - path), path,
+		 dot + strlen(".asked."));
+	pair->path = path;
+	load(path, &pair->asked);
+	load(plain, &pair->plain);
+}
+
+static void pair_release(struct pair *pair)
+{
+	buf_release(&pair->asked);
+	buf_release(&pair->plain);
+}
+
+/* Who asked for what, as a pair's name and its plain answer tell. */
+static struct rewrite asked_for(const struct pair *pair)
+{
+	return (struct rewrite){
+		.added_logprobs = !strstr(pair->path, "agent_logprobs"),
+		.added_token_ids = true,
+		.added_usage =
+			!span_contains(buf_span(&pair->plain), "\"usage\":{"),
+	};
+}
+
+struct run {
+	struct answer answer;
+	struct buf to_agent;
+};
+
+static void take_out(struct run *run)
+{
+	put(&run->to_agent, buf_span(&run->answer.out));
+	buf_clear(&run->answer.out);
+}
+
+static void feed_answer(struct span piece, void *arg)
+{
+	struct run *run = arg;
+	struct error err;
+
+	assert_true(answer_feed(&run->answer, piece, 1000, &err));
+	take_out(run);
+}
+
+static void run_stream(struct run *run, const struct rewrite *rewrite,
+		       struct span stream, int way)
+{
+	struct error err;
+
+	answer_init(&run->answer, rewrite, 0);
+	run->to_agent = test_buf();
+	feed(stream, way, feed_answer, run);
+	assert_true(answer_finish(&run->answer, 1000, &err));
+	take_out(run);
+	put(&run->to_agent, buf_span(&run->answer.held));
+}
+
+static void run_release(struct run *run)
+{
+	answer_release(&run->answer);
+	buf_release(&run->to_agent);
+}
+
+/* A stream that the server broke off gets an error event of ours. */
+static struct span without_error(struct run *run)
+{
+	struct span all = buf_span(&run->to_agent);
+	struct buf copy = test_buf();
+	const char *at;
+
+	if (!run->answer.added_error)
+		return all;
+	at = strstr(all.data, "data: {\"error\":{\"message\":\"The model's");
+	assert_non_null(at);
+	put(&copy, span_from(all.data, (size_t)(at - all.data)));
+	put(&copy, span_of(strstr(at, "\n\n") + 2));
+	buf_release(&run->to_agent);
+	run->to_agent = copy;
+	return buf_span(&run->to_agent);
+}
+
+static void check_stream(const struct pair *pair)
+{
+	struct rewrite rewrite = asked_for(pair);
+
+	for (int way = 0; way < FEED_WAYS; way++) {
+		struct run run;
+
+		run_stream(&run, &rewrite, buf_span(&pair->asked), way);
+		check_bytes(pair->path, without_error(&run),
+			    buf_span(&pair->plain));
+		run_release(&run);
+	}
+}
+
+static void check_whole(const struct pair *pair)
+{
+	const struct rewrite rewrite = { .added_logprobs = true,
+					 .added_token_ids = true };
+	struct answer answer;
+	struct guarded body = guard(buf_span(&pair->asked));
+	struct error err;
+
+	answer_init(&answer, &rewrite, 0);
+	assert_true(answer_whole(&answer, body.text, &err));
+	check_bytes(pair->path, buf_span(&answer.held), buf_span(&pair->plain));
+	answer_release(&answer);
+	guard_free(&body);
+}
+
+/*
+ * sglext is what SGLang sends for members that the proxy does not ask for; in
+ * parallel_off_empty vLLM sends an empty event unasked that looks exactly like
+ * those it sends for token ids only.
+ */
+static bool is_exempt(const struct pair *pair)
+{
+	return span_contains(buf_span(&pair->asked), "\"sglext\"") ||
+	       strstr(pair->path, "/parallel_off_empty.");
+}
+
+static void check_pair(const char *path, void *arg)
+{
+	unsigned *checked = arg;
+	struct pair pair;
+
+	pair_load(&pair, path);
+	if (!is_exempt(&pair)) {
+		if (strstr(path, ".sse"))
+			check_stream(&pair);
+		else
+			check_whole(&pair);
+		(*checked)++;
+	}
+	pair_release(&pair);
+}
+
+static void check_server(const char *folder)
+{
+	unsigned checked = 0;
+
+	each_file(folder, ".asked.", check_pair, &checked);
+	assert_true(checked >= 5);
+}
+
+static void test_answer__vllm(void **state UNUSED)
+{
+	check_server(WIRE "/vllm");
+}
+
+static void test_answer__sglang(void **state UNUSED)
+{
+	check_server(WIRE "/sglang");
+}
+
+static void test_answer__llamacpp(void **state UNUSED)
+{
+	check_server(WIRE "/llamacpp");
+}
+
+static void test_answer__openai(void **state UNUSED)
+{
+	check_server(WIRE "/openai");
+}
+
+/* --- Streams of our own. ----------------------------------------------------
+ */
+
+static const struct rewrite everything = { .added_logprobs = true,
+					   .added_token_ids = true,
+					   .added_usage = true };
+static const struct rewrite nothing = { .stream = true };
+
+/* However the stream is split, the agent gets this. */
+static void check_passed(const struct rewrite *rewrite, const char *stream,
+			 const char *expected)
+{
+	for (int way = 0; way < FEED_WAYS; way++) {
+		struct run run;
+
+		run_stream(&run, rewrite, span_of(stream), way);
+		check_text(buf_span(&run.to_agent), expected);
+		run_release(&run);
+	}
+}
+
+#define FINISH "data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n"
+#define DONE   "data: [DONE]\n\n"
+#define UNFINISHED                                                   \
+	"data: {\"error\":{\"message\":\"The model's answer has no " \
+	"finish reason.\",\"type\":\"invalid_request_error\","       \
+	"\"param\":null,\"code\":null}}\n\n"
+
+static void test_answer__everything_else_passes(void **state UNUSED)
+{
+	static const char stream[] =
+		"\xEF\xBB\xBF: hello\r\n\r\nevent: x\rid: 1\r\rdata: no "
+		"json\n\n"
+		"data: {\"a\":\ndata: 1}\n\n\n\n" FINISH DONE ": bye\n\n";
+
+	check_passed(&nothing, stream, stream);
+	check_passed(&everything, stream, stream);
+}
+
+static void test_answer__the_end_is_held(void **state UNUSED)
+{
+	struct span stream = SPAN(FINISH DONE "data: more\n\n");
+
+	for (int way = 0; way < FEED_WAYS; way++) {
+		struct run run;
+
+		run_stream(&run, &everything, stream, way);
+		assert_true(run.answer.holding);
+		assert_true(run.answer.finish_passed);
+		check_text(buf_span(&run.answer.held), DONE "data: more\n\n");
+		run_release(&run);
+	}
+}
+
+static void test_answer__an_unfinished_stream_ends_in_an_error(
+	void **state UNUSED)
+{
+	check_passed(&nothing, "", UNFINISHED);
+	check_passed(&nothing, DONE, UNFINISHED DONE);
+	check_passed(&nothing, "data: {\"choices\":[]}\n\n" DONE,
+		     "data: {\"choices\":[]}\n\n" UNFINISHED DONE);
+	check_passed(
+		&nothing, "data: {\"choices\":[{\"finish_reason\":null}]}",
+		"data: {\"choices\":[{\"finish_reason\":null}]}" UNFINISHED);
+}
+
+static void test_answer__an_error_of_the_upstreams_is_enough(
+	void **state UNUSED)
+{
+	check_passed(&nothing, "data: {\"error\":{}}\n\n" DONE,
+		     "data: {\"error\":{}}\n\n" DONE);
+}
+
+static void test_answer__a_last_event_without_blank_line(void **state UNUSED)
+{
+	check_passed(&nothing, FINISH "data: x", FINISH "data: x");
+	check_passed(&nothing,
+		     "data: {\"choices\":[{\"finish_reason\":"
+		     "\"stop\"}]}",
+		     "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}");
+}
+
+static void test_answer__data_of_several_lines_is_edited(void **state UNUSED)
+{
+	check_passed(
+		&everything,
+		"event: x\ndata: {\"id\":1,\ndata: \"choices\":[{\"delta\":"
+		"{\"content\":\"a\"},\ndata: \"token_ids\":[1]}],\n"
+		"data: \"kv_transfer_params\":1}\n\n" FINISH DONE,
+		"data: {\"id\":1,\ndata: \"choices\":[{\"delta\":"
+		"{\"content\":\"a\"},\ndata: \"token_ids\":null}],\n"
+		"data: \"kv_transfer_params\":1}\n\n" FINISH DONE);
+}
+
+#define USAGE_EVENT                                    \
+	"data: {\"id\":1,\"choices\":[],\"usage\":{}," \
+	"\"system_fingerprint\":\"fp\",\"kv_transfer_params\":null}\n\n"
+
+static void test_answer__a_moved_member_goes_back(void **state UNUSED)
+{
+	check_passed(
+		&everything,
+		"data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\","
+		"\"token_ids\":[1]}],\"prompt_token_ids\":[1,2,3,4,5,6]}\n\n"
+		": ping\n\n" USAGE_EVENT DONE,
+		"data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\","
+		"\"token_ids\":null}],\"system_fingerprint\":\"fp\","
+		"\"prompt_token_ids\":null}\n\n: ping\n\n" DONE);
+}
+
+static void test_answer__who_waits_for_a_member_leaves_without(
+	void **state UNUSED)
+{
+	static const char finish[] =
+		"data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\","
+		"\"token_ids\":null}]}\n\n";
+	struct buf stream = test_buf();
+
+	check_passed(&everything, finish, finish);
+	putf(&stream, "%s: ping\n\n" DONE, finish);
+	check_passed(&everything, stream.data, stream.data);
+	buf_release(&stream);
+}
+
+static void test_answer__an_event_without_end_is_an_error(void **state UNUSED)
+{
+	char *megabyte = xmalloc(1u << 20);
+	struct error err = ERROR_INIT;
+	struct answer answer;
+	bool ok = true;
+	int fed = 0;
+
+	memset(megabyte, 'x', 1u << 20);
+	answer_init(&answer, &nothing, 0);
+	for (; ok && fed < 20; fed++)
+		ok = answer_feed(&answer, span_from(megabyte, 1u << 20), 0,
+				 &err);
+	assert_int_equal(fed, LIMIT_SSE_EVENT >> 20);
+	check_error(&err, ERROR_TOO_LARGE, "event");
+	answer_release(&answer);
+	free(megabyte);
+}
+
+static void test_answer__too_many_choices_are_an_error(void **state UNUSED)
+{
+	struct error err = ERROR_INIT;
+	struct buf stream = test_buf();
+	struct answer answer;
+
+	for (int i = 0; i <= LIMIT_TURN_CHOICES; i++)
+		putf(&stream, "data: {\"choices\":[{\"index\":%d}]}\n\n", i);
+	answer_init(&answer, &nothing, 0);
+	assert_false(answer_feed(&answer, buf_span(&stream), 0, &err));
+	check_error(&err, ERROR_TOO_LARGE, "choices");
+	answer_release(&answer);
+	buf_release(&stream);
+}
+
+/* Events of any kind, after one that lets the stream be finished. */
+static void gen_stream(struct rng *rng, struct buf *out)
+{
+	static const char *const pieces[] = {
+		"data: ", "data:", ": x",  "event: e", "{\"choices\":[{}]}",
+		"\n",     "\r",    "\r\n", "\n\n",     "\r\n\r\n",
+		"[DONE]", "x",
+	};
+
+	put(out, SPAN(FINISH));
+	for (size_t n = rng_below(rng, 30); n; n--) {
+		put(out, span_of(RNG_PICK(rng, pieces)));
+		if (rng_one_in(rng, 4))
+			gen_value(rng, out, 2);
+	}
+	put(out, SPAN("x"));
+}
+
+static void test_answer__what_was_not_asked_for_is_not_looked_for(
+	void **state UNUSED)
+{
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct rng rng = rng_seeded(seed);
+		struct buf stream = test_buf();
+
+		gen_stream(&rng, &stream);
+		check_passed(&nothing, stream.data, stream.data);
+		buf_release(&stream);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answer__vllm),
+		cmocka_unit_test(test_answer__sglang),
+		cmocka_unit_test(test_answer__llamacpp),
+		cmocka_unit_test(test_answer__openai),
+		cmocka_unit_test(test_answer__everything_else_passes),
+		cmocka_unit_test(test_answer__the_end_is_held),
+		cmocka_unit_test(
+			test_answer__an_unfinished_stream_ends_in_an_error),
+		cmocka_unit_test(
+			test_answer__an_error_of_the_upstreams_is_enough),
+		cmocka_unit_test(test_answer__a_last_event_without_blank_line),
+		cmocka_unit_test(test_answer__data_of_several_lines_is_edited),
+		cmocka_unit_test(test_answer__a_moved_member_goes_back),
+		cmocka_unit_test(
+			test_answer__who_waits_for_a_member_leaves_without),
+		cmocka_unit_test(test_answer__an_event_without_end_is_an_error),
+		cmocka_unit_test(test_answer__too_many_choices_are_an_error),
+		cmocka_unit_test(
+			test_answer__what_was_not_asked_for_is_not_looked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
