@@ -1,4 +1,4 @@
-# octap: octap-proxy.
+# octap: octap-proxy and octap.
 #
 #	make [V=1] [DEBUG=1] [SANITIZE=address,undefined] [CC=clang]
 #
@@ -8,9 +8,14 @@ PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
 CFLAGS     ?= -O2
 
+# The agent that demo and check run, from npm.
+OPENCODE_VERSION := 1.18.33
+
 SHARED_SRC     := $(wildcard shared/*.c)
 PROXY_SRC      := $(wildcard proxy/*.c)
+CONTROLLER_SRC := $(wildcard controller/*.c controller/*/*.c)
 UNIT_SRC       := $(wildcard tests/unit/test_*.c)
+FAKE_SRC       := $(wildcard tests/fake/*.c)
 
 LIBS := libevent libcurl libcjson libzstd
 
@@ -41,7 +46,8 @@ OUT   := build/$(FLAVOUR)
 obj    = $(patsubst %.c,$(OUT)/%.o,$(1))
 
 # What the tests link of the programs: everything but their mains.
-TESTED_OBJ := $(call obj,$(filter-out %/main.c,$(SHARED_SRC) $(PROXY_SRC)))
+TESTED_OBJ := $(call obj,$(filter-out %/main.c,$(SHARED_SRC) $(PROXY_SRC) \
+	$(CONTROLLER_SRC)))
 
 ifneq ($(V),1)
 Q = @
@@ -49,9 +55,11 @@ say = @printf '  %-7s %s\n' $(1) $(2)
 endif
 
 .PHONY: all
-all: $(OUT)/bin/octap-proxy ## Build the program
+all: $(OUT)/bin/octap-proxy $(OUT)/bin/octap ## Build both programs
 
 $(OUT)/bin/octap-proxy: $(call obj,$(PROXY_SRC) $(SHARED_SRC))
+$(OUT)/bin/octap: $(call obj,$(CONTROLLER_SRC) $(SHARED_SRC))
+$(OUT)/bin/octap-proxy $(OUT)/bin/octap:
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
@@ -61,12 +69,18 @@ $(OUT)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The tests install what they need first.
-DEPS := tests/tools/deps.sh
+# The demo and the tests install what they need first.
+DEPS := OPENCODE_VERSION=$(OPENCODE_VERSION) tests/tools/deps.sh
+
+.PHONY: demo
+demo: ## One rollout with the real opencode [ARGS="--base-url ... --model ..."]
+	$(Q)$(DEPS) build run agent
+	$(Q)$(MAKE) -s -j$$(nproc) all
+	$(Q)BIN=$(OUT)/bin templates/demo/run.sh $(ARGS)
 
 # Test programs: objects of the programs without their mains, and cmocka.
 UNIT_BIN := $(patsubst tests/unit/%.c,$(OUT)/tests/unit/%,$(UNIT_SRC))
-FAKE_BIN := $(OUT)/tests/fake/upstream
+FAKE_BIN := $(addprefix $(OUT)/tests/fake/,upstream agent intruder)
 
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ \
 	$(filter %.o,$^) $(1) $(ALL_LIBS)
@@ -82,12 +96,21 @@ $(OUT)/tests/fake/upstream: $(call obj,$(wildcard tests/fake/upstream*.c) \
 	$(call say,LD,$@)
 	$(call LINK)
 
+$(OUT)/tests/fake/agent: $(call obj,$(wildcard tests/fake/agent*.c) \
+		$(SHARED_SRC))
+	$(call say,LD,$@)
+	$(call LINK)
+
+$(OUT)/tests/fake/intruder: $(call obj,tests/fake/intruder.c)
+	$(call say,LD,$@)
+	$(call LINK)
+
 .PHONY: tests
 tests: $(UNIT_BIN) $(FAKE_BIN) ## Build the test programs
 
 .PHONY: check
 check: ## Install what is missing, build, run all tests (the CI's target)
-	$(Q)$(DEPS) build run check
+	$(Q)$(DEPS) build run check agent
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests \
 		SANITIZE=address,undefined
@@ -97,21 +120,26 @@ check: ## Install what is missing, build, run all tests (the CI's target)
 check-unit: $(UNIT_BIN) ## Run the unit tests of this flavour
 	$(Q)tests/tools/run.sh $(UNIT_BIN)
 
+.PHONY: check-ecosystem
+check-ecosystem: ## Tests that need heavy clients (none yet)
+	@echo '0 passed, 0 failed'
+
 .PHONY: check-headers
 check-headers: ## Compile every header on its own
-	$(Q)for h in $$(find shared proxy tests -name '*.h'); do \
+	$(Q)for h in $$(find shared proxy controller tests -name '*.h'); do \
 		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 .PHONY: install
-install: all ## Install the program and its manual page [PREFIX=, DESTDIR=]
+install: all ## Install both programs and their manual pages [PREFIX=, DESTDIR=]
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
-	install $(OUT)/bin/octap-proxy $(DESTDIR)$(PREFIX)/bin
-	install -m 644 proxy/octap-proxy.1 \
+	install $(OUT)/bin/octap $(OUT)/bin/octap-proxy $(DESTDIR)$(PREFIX)/bin
+	install -m 644 controller/octap.1 proxy/octap-proxy.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man1
 
 .PHONY: uninstall
 uninstall: ## Remove what install installed
-	rm -f $(DESTDIR)$(PREFIX)/bin/octap-proxy \
+	rm -f $(DESTDIR)$(PREFIX)/bin/octap $(DESTDIR)$(PREFIX)/bin/octap-proxy \
+		$(DESTDIR)$(PREFIX)/share/man/man1/octap.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man1/octap-proxy.1
 
 .PHONY: format
@@ -125,7 +153,8 @@ format-check: ## Is every C source formatted?
 .PHONY: lint
 lint: ## clang-tidy and shellcheck
 	$(Q)$(DEPS) build lint
-	clang-tidy --quiet $$(git ls-files 'shared/*.c' 'proxy/*.c') -- $(filter-out -fno-common,$(ALL_CFLAGS))
+	clang-tidy --quiet $$(git ls-files 'shared/*.c' 'proxy/*.c' \
+		'controller/*.c') -- $(filter-out -fno-common,$(ALL_CFLAGS))
 	shellcheck $$(git ls-files '*.sh')
 
 .PHONY: help

@@ -31,7 +31,7 @@ run()
 	rm -f "$log"
 }
 
-integration=(tests/integration/proxy_*.sh)
+integration=(tests/integration/{proxy,replay,rollout,opencode,trace}_*.sh)
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 
 run 'Sources' build/release tests/tools/check_{headers,layers,options}.sh
