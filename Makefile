@@ -15,6 +15,7 @@ SHARED_SRC     := $(wildcard shared/*.c)
 PROXY_SRC      := $(wildcard proxy/*.c)
 CONTROLLER_SRC := $(wildcard controller/*.c controller/*/*.c)
 UNIT_SRC       := $(wildcard tests/unit/test_*.c)
+FUZZ_SRC       := $(wildcard tests/fuzz/fuzz_*.c)
 FAKE_SRC       := $(wildcard tests/fake/*.c)
 
 LIBS := libevent libcurl libcjson libzstd
@@ -81,6 +82,7 @@ demo: ## One rollout with the real opencode [ARGS="--base-url ... --model ..."]
 # Test programs: objects of the programs without their mains, and cmocka.
 UNIT_BIN := $(patsubst tests/unit/%.c,$(OUT)/tests/unit/%,$(UNIT_SRC))
 FAKE_BIN := $(addprefix $(OUT)/tests/fake/,upstream agent intruder)
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(OUT)/tests/fuzz/%,$(FUZZ_SRC))
 
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ \
 	$(filter %.o,$^) $(1) $(ALL_LIBS)
@@ -105,8 +107,13 @@ $(OUT)/tests/fake/intruder: $(call obj,tests/fake/intruder.c)
 	$(call say,LD,$@)
 	$(call LINK)
 
+$(FUZZ_BIN): $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o \
+		$(call obj,tests/fuzz/replay.c tests/unit/undo.c) $(TESTED_OBJ)
+	$(call say,LD,$@)
+	$(call LINK)
+
 .PHONY: tests
-tests: $(UNIT_BIN) $(FAKE_BIN) ## Build the test programs
+tests: $(UNIT_BIN) $(FAKE_BIN) $(FUZZ_BIN) ## Build the test programs
 
 .PHONY: check
 check: ## Install what is missing, build, run all tests (the CI's target)
@@ -128,6 +135,25 @@ check-ecosystem: ## Tests that need heavy clients (none yet)
 check-headers: ## Compile every header on its own
 	$(Q)for h in $$(find shared proxy controller tests -name '*.h'); do \
 		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
+
+# Fuzzing: clang's libFuzzer, each target for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: ## Fuzz each target [FUZZ_SECONDS=60]
+	$(Q)$(DEPS) build fuzz
+	$(Q)$(MAKE) --no-print-directory CC=clang fuzz-programs \
+		SANITIZE=fuzzer-no-link,address,undefined
+	$(Q)tests/tools/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: fuzz-programs
+fuzz-programs: $(patsubst tests/fuzz/%.c,$(OUT)/tests/libfuzzer/%,$(FUZZ_SRC))
+
+$(OUT)/tests/libfuzzer/%: $(OUT)/tests/fuzz/%.o $(call obj,tests/unit/undo.c) \
+		$(TESTED_OBJ)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ \
+		$^ $(ALL_LIBS)
 
 .PHONY: install
 install: all ## Install both programs and their manual pages [PREFIX=, DESTDIR=]

@@ -36,6 +36,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 
 run 'Sources' build/release tests/tools/check_{headers,layers,options}.sh
 run 'Unit tests (sanitized)' "$sanitized" "$sanitized"/tests/unit/test_+([a-z0-9_])
+run 'Fuzz corpora (sanitized)' "$sanitized" tests/tools/check_corpora.sh
 run 'Integration tests' build/release "${integration[@]}"
 run 'Integration tests (sanitized)' "$sanitized" "${integration[@]}"
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
