@@ -17,6 +17,7 @@ CONTROLLER_SRC := $(wildcard controller/*.c controller/*/*.c)
 UNIT_SRC       := $(wildcard tests/unit/test_*.c)
 FUZZ_SRC       := $(wildcard tests/fuzz/fuzz_*.c)
 FAKE_SRC       := $(wildcard tests/fake/*.c)
+BENCH_SRC      := $(wildcard tests/bench/*.c)
 
 LIBS := libevent libcurl libcjson libzstd
 
@@ -83,6 +84,7 @@ demo: ## One rollout with the real opencode [ARGS="--base-url ... --model ..."]
 UNIT_BIN := $(patsubst tests/unit/%.c,$(OUT)/tests/unit/%,$(UNIT_SRC))
 FAKE_BIN := $(addprefix $(OUT)/tests/fake/,upstream agent intruder)
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(OUT)/tests/fuzz/%,$(FUZZ_SRC))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(OUT)/tests/bench/%,$(BENCH_SRC))
 
 LINK = $(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ \
 	$(filter %.o,$^) $(1) $(ALL_LIBS)
@@ -112,6 +114,10 @@ $(FUZZ_BIN): $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o \
 	$(call say,LD,$@)
 	$(call LINK)
 
+$(BENCH_BIN): $(OUT)/tests/bench/%: $(OUT)/tests/bench/%.o $(TESTED_OBJ)
+	$(call say,LD,$@)
+	$(call LINK)
+
 .PHONY: tests
 tests: $(UNIT_BIN) $(FAKE_BIN) $(FUZZ_BIN) ## Build the test programs
 
@@ -135,6 +141,13 @@ check-ecosystem: ## Tests that need heavy clients (none yet)
 check-headers: ## Compile every header on its own
 	$(Q)for h in $$(find shared proxy controller tests -name '*.h'); do \
 		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
+
+.PHONY: bench
+bench: ## Measure what octap adds, and what octap-proxy costs
+	$(Q)$(DEPS) build run check agent
+	$(Q)$(MAKE) --no-print-directory all $(BENCH_BIN)
+	$(Q)$(OUT)/tests/bench/bench_start $(OUT)/bin/octap-proxy
+	$(Q)OCTAP=$(OUT)/bin/octap tests/bench/rollout.sh
 
 # Fuzzing: clang's libFuzzer, each target for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 60
