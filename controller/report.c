@@ -8,6 +8,8 @@
 
 #include "controller/terminal.h"
 
+#define COMMAND_WIDTH 66 /* bytes of a command that fit on its line */
+
 static enum colour colour_of_outcome(const struct result *r)
 {
 	if (r->outcome != ROLLOUT_COMPLETED)
@@ -48,7 +50,7 @@ static void print_bar(FILE *f, uint64_t ms, uint64_t longest)
 	uint64_t length = longest ? ms * 30 / longest : 0;
 
 	for (uint64_t i = 0; i < length; i++)
-		putc('#', f);
+		fputs(i ? "#" : "  #", f);
 }
 
 static void print_phases(FILE *f, const struct result *r)
@@ -60,7 +62,7 @@ static void print_phases(FILE *f, const struct result *r)
 			longest = r->phases[i].ms;
 	fprintf(f, "\nPhases\n");
 	for (size_t i = 0; i < r->phase_count; i++) {
-		fprintf(f, "  %-11s %8.3f s  ", r->phases[i].name,
+		fprintf(f, "  %-11s %8.3f s", r->phases[i].name,
 			(double)r->phases[i].ms / 1000);
 		print_bar(f, r->phases[i].ms, longest);
 		putc('\n', f);
@@ -76,13 +78,16 @@ static void print_commands(FILE *f, const char *title,
 	for (size_t i = 0; i < commands->count; i++) {
 		const struct command_result *c = &commands->results[i];
 		bool ok = c->exit_code == 0;
-		size_t len = strcspn(c->command, "\n");
+		size_t line = strcspn(c->command, "\n");
+		size_t shown = line > COMMAND_WIDTH ? COMMAND_WIDTH : line;
 
 		fprintf(f, "  %s%s%s  %6.2f s  ",
 			terminal_begin(f, ok ? COLOUR_GREEN : COLOUR_RED),
 			ok ? "ok  " : "FAIL", terminal_end(f),
 			(double)c->duration_ms / 1000);
-		terminal_print(f, c->command, len > 60 ? 60 : len);
+		terminal_print(f, c->command, shown);
+		if (c->command[shown])
+			fputs(" ...", f);
 		if (!ok)
 			fprintf(f, "  (exit %d%s)", c->exit_code,
 				c->timed_out ? ", timed out" : "");
@@ -96,7 +101,8 @@ static void print_turn(FILE *f, const struct turn_line *t)
 
 	if (t->has_logprobs)
 		snprintf(logprob, sizeof(logprob), "%.3f", t->mean_logprob);
-	fprintf(f, "  %4" PRIu64 "  %-10s %7" PRIu64 "  %8s  %-13s %8.3f s  %s",
+	fprintf(f,
+		"  %4" PRIu64 "  %-10s %7" PRIu64 "  %12s  %-13s %8.3f s  %s",
 		t->number, turn_kind_name(t->kind), t->tokens, logprob,
 		token_status_name(t->token_status), (double)t->latency_us / 1e6,
 		t->finish_reason[0] ? t->finish_reason : "-");
@@ -112,8 +118,8 @@ static void print_turn(FILE *f, const struct turn_line *t)
 
 void report_print_turns(FILE *f, const struct trace_summary *trace)
 {
-	fprintf(f, "  %4s  %-10s %7s  %8s  %-13s %10s  %s\n", "turn", "kind",
-		"tokens", "logprob", "status", "time", "finish");
+	fprintf(f, "  %4s  %-10s %7s  %12s  %-13s %10s  %s\n", "turn", "kind",
+		"tokens", "mean logprob", "status", "time", "finish");
 	for (size_t i = 0; i < trace->count; i++)
 		print_turn(f, &trace->turns[i]);
 }
