@@ -18,9 +18,7 @@ check_result '.outcome == "completed" and .reward == 1 and
 
 # Ctrl-C while it works.
 kill_upstream
-start_upstream "${answers[@]}" --script "$tmp/script" --first-delay 500
 printf '{"stream":"%s"}\n{"fault":"silent"}\n' "$tmp/tool.sse" >"$tmp/script"
-kill_upstream
 start_upstream "${answers[@]}" --script "$tmp/script"
 begin_rollout cancelled
 wait_until 30 "the second call" upstream_has_request 2

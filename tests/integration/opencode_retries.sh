@@ -10,9 +10,13 @@ printf '{"error":{"message":"Oops.","type":"server_error"}}' >"$tmp/oops.json"
 start_upstream --status 500 --body "$tmp/oops.json"
 begin_rollout broken --agent-timeout 14
 broken=$octap
+start_upstream --status 429 --body "$tmp/oops.json"
+begin_rollout busy --agent-timeout 14
+busy=$octap
 start_upstream "${answers[@]}" --fault cut --fault-after 900
 rollout cut --agent-timeout 14
 end_of "$broken" 20
+end_of "$busy" 20
 
 # retried FILTER
 retried()
@@ -27,4 +31,6 @@ retried()
 retried '.upstream_status == 200 and .complete == false'
 out=$place/broken
 retried '.upstream_status == 500'
+out=$place/busy
+retried '.upstream_status == 429'
 assert_nothing_left
