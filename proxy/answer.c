@@ -16,6 +16,7 @@ void answer_init(struct answer *answer, const struct rewrite *rewrite,
 			.logprobs = rewrite->added_logprobs,
 			.token_ids = rewrite->added_token_ids,
 			.usage = rewrite->added_usage,
+			.sglext = rewrite->added_sglext,
 			.splices = SPLICE_LIST_INIT,
 		},
 	};

@@ -22,6 +22,7 @@ enum {
 	ROOT_USAGE,
 	ROOT_ERROR,
 	ROOT_CHOICES,
+	ROOT_SGLEXT,
 	ROOT_COUNT,
 };
 
@@ -35,6 +36,7 @@ static const char *const root_names[ROOT_COUNT] = {
 	[ROOT_USAGE] = "usage",
 	[ROOT_ERROR] = "error",
 	[ROOT_CHOICES] = "choices",
+	[ROOT_SGLEXT] = "sglext",
 };
 
 /* Where the first value of each root member is kept. */
@@ -153,6 +155,34 @@ static bool add_choices(struct assembler *a, struct json_value choices,
 	return true;
 }
 
+/* SGLang: {"input_ids":[...],"output_ids":[[of choice 0],[of choice 1]...]} */
+static bool add_sglext(struct assembler *a, struct json_value sglext,
+		       struct error *err)
+{
+	enum { INPUT, OUTPUT, COUNT };
+	static const char *const names[COUNT] = { "input_ids", "output_ids" };
+	struct json_value v[COUNT], ids;
+	struct json_cursor c;
+	uint64_t index = 0;
+
+	if (!json_pick(sglext.text, names, v, COUNT))
+		return true;
+	if (v[INPUT].type == JSON_ARRAY &&
+	    !keep_root(a, ROOT_PROMPT_IDS, v[INPUT], err))
+		return false;
+	if (v[OUTPUT].type != JSON_ARRAY)
+		return true;
+	json_open(&c, v[OUTPUT].text);
+	json_enter_array(&c);
+	for (; json_next_item(&c) && json_read(&c, &ids); index++)
+		for (size_t i = 0; i < a->choice_count; i++)
+			if (a->choices[i].index == index &&
+			    !a->choices[i].id_count &&
+			    !choice_add_ids(&a->choices[i], ids, err))
+				return false;
+	return true;
+}
+
 static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 		     struct error *err)
 {
@@ -163,7 +193,8 @@ static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 	for (size_t i = 0; i < ROOT_CHOICES; i++)
 		if (!keep_root(a, i, v[i], err))
 			return false;
-	return add_choices(a, v[ROOT_CHOICES], now_us, err);
+	return add_choices(a, v[ROOT_CHOICES], now_us, err) &&
+	       add_sglext(a, v[ROOT_SGLEXT], err);
 }
 
 bool assemble_event(struct assembler *a, struct span data, uint64_t now_us,

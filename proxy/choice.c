@@ -274,7 +274,7 @@ static bool add_logprobs(struct choice *choice, struct json_value logprobs,
 	return true;
 }
 
-static bool add_ids(struct choice *choice, struct json_value ids,
+bool choice_add_ids(struct choice *choice, struct json_value ids,
 		    struct error *err)
 {
 	struct json_cursor c;
@@ -324,10 +324,10 @@ bool choice_add(struct choice *choice, struct span object, size_t *tokens,
 	if (!add_message(choice, v[DELTA].text, text, err) ||
 	    !add_message(choice, v[MESSAGE].text, text, err) ||
 	    !add_logprobs(choice, v[LOGPROBS], err) ||
-	    !add_ids(choice,
-		     v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
-						       : RESPONSE_IDS],
-		     err) ||
+	    !choice_add_ids(choice,
+			    v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
+							      : RESPONSE_IDS],
+			    err) ||
 	    !set_once(&choice->prompt_ids, v[PROMPT_IDS], JSON_ARRAY, err))
 		return false;
 	entries = choice->entry_count - entries;

@@ -65,6 +65,10 @@ void choice_release(struct choice *choice);
 bool choice_add(struct choice *choice, struct span object, size_t *tokens,
 		bool *text, struct error *err) MUST_USE;
 
+/* Ids that came apart from the choice; *ids: a JSON array. */
+bool choice_add_ids(struct choice *choice, struct json_value ids,
+		    struct error *err) MUST_USE;
+
 /* It ended for a reason that the chat-completions API knows. */
 bool choice_is_finished(const struct choice *choice);
 

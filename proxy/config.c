@@ -27,6 +27,10 @@ static const char *const strict_hosts[] = {
 	"router.huggingface.co",
 };
 
+static const char *const dialect_choices[] = { "auto",   "openai",   "vllm",
+					       "sglang", "llamacpp", "plain",
+					       NULL };
+static const char *const mode_choices[] = { "auto", "raw", "processed", NULL };
 static const char *const token_ids_choices[] = { "auto", "on", "off", NULL };
 
 static const struct option_entry entries[] = {
@@ -86,6 +90,14 @@ static const struct option_entry entries[] = {
 		.argument = "ID",
 		.help = "written into each record",
 	},
+	{
+		OPTION("logprobs-mode", CHOICE, struct config, logprobs_mode),
+		.choices = mode_choices,
+		.argument = "auto|raw|processed",
+		.help = "written into each record: whether the server's "
+			"log-probabilities are before or after temperature "
+			"(default auto: as far as its dialect tells)",
+	},
 	{ .type = OPTION_HEADING, .help = "What is changed in requests:" },
 	{
 		OPTION("top-logprobs", NUMBER, struct config,
@@ -95,11 +107,19 @@ static const struct option_entry entries[] = {
 		.help = "alternatives asked for at each token (default 5)",
 	},
 	{
+		OPTION("dialect", CHOICE, struct config, dialect),
+		.choices = dialect_choices,
+		.argument = "auto|openai|vllm|sglang|llamacpp|plain",
+		.help = "what kind of server the upstream is; auto: told by "
+			"its list of models (default auto)",
+	},
+	{
 		OPTION("token-ids", CHOICE, struct config, token_ids),
 		.choices = token_ids_choices,
 		.argument = "auto|on|off",
-		.help = "ask for return_token_ids; auto: unless the upstream "
-			"is api.openai.com or router.huggingface.co "
+		.help = "ask for token ids; auto: if the dialect has them or "
+			"is not known, and the upstream is neither "
+			"api.openai.com nor router.huggingface.co "
 			"(default auto)",
 	},
 	{
@@ -276,6 +296,13 @@ static bool parse_user(struct config *c)
 	       c->run_as_gid <= INT32_MAX;
 }
 
+static enum token_ids_rule token_ids_rule(const char *choice, const char *host)
+{
+	if (!strcmp(choice, "auto"))
+		return is_strict_host(host) ? TOKEN_IDS_OFF : TOKEN_IDS_AUTO;
+	return !strcmp(choice, "on") ? TOKEN_IDS_ON : TOKEN_IDS_OFF;
+}
+
 static bool check(struct config *c, struct error *err)
 {
 	struct url url;
@@ -286,9 +313,8 @@ static bool check(struct config *c, struct error *err)
 				 "server's base URL");
 	if (!url_parse(c->upstream_url, &url, err))
 		return error_wrap(err, "--upstream-url");
-	c->rules.token_ids = !strcmp(c->token_ids, "auto")
-				     ? !is_strict_host(url.host)
-				     : !strcmp(c->token_ids, "on");
+	c->rules.dialect = dialect_by_name(c->dialect);
+	c->rules.token_ids = token_ids_rule(c->token_ids, url.host);
 	url_release(&url);
 	if (c->run_as && !parse_user(c))
 		return error_set(err, ERROR_USAGE,
@@ -312,6 +338,8 @@ enum options_result config_load(struct config *c, int argc, char **argv,
 		.port = 7000,
 		.request_timeout_ms = 600 * 1000,
 		.rules.top_logprobs = 5,
+		.logprobs_mode = "auto",
+		.dialect = "auto",
 		.token_ids = "auto",
 	};
 	result = options_parse(&config_options, c, argc, argv, &operands, err);

@@ -20,7 +20,8 @@ struct config {
 	uint64_t request_timeout_ms;
 	uint64_t max_turns; /* 0: no limit */
 	const char *rollout_id;
-	uint64_t run_as_uid; /* 0: stay who we are */
+	const char *logprobs_mode; /* auto, raw or processed */
+	uint64_t run_as_uid;       /* 0: stay who we are */
 	uint64_t run_as_gid;
 	struct rewrite_rules rules;
 	char *upstream_key; /* never NULL */
@@ -32,6 +33,7 @@ struct config {
 	const char *key_file;
 	const char *client_key_file;
 	const char *run_as;
+	const char *dialect;
 	const char *token_ids;
 	const char *sampling;
 };

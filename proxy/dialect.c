@@ -1,12 +1,15 @@
 /* The table of dialects, and the signs they are told by. */
 #include "proxy/dialect.h"
 
+#include <string.h>
+
 #include "shared/compiler.h"
 #include "shared/json_scan.h"
 #include "shared/json_text.h"
 
 const struct dialect dialect_plain = {
 	.name = "plain",
+	.logprobs_mode = "unknown",
 	.choice_ids = { { "token_ids", false } },
 	.root_ids = { { "prompt_token_ids", false } },
 	.usage_null_asked = true,
@@ -14,12 +17,16 @@ const struct dialect dialect_plain = {
 
 static const struct dialect dialect_openai = {
 	.name = "openai",
+	.logprobs_mode = "unknown",
 	.logprobs = { "logprobs", true },
 	.usage_null_asked = true,
 };
 
 static const struct dialect dialect_vllm = {
 	.name = "vllm",
+	.asks_token_ids = true,
+	/* raw by default, processed with --logprobs-mode: not to be seen */
+	.logprobs_mode = "unknown",
 	.logprobs = { "logprobs", true },
 	.choice_ids = { { "token_ids", true } },
 	.root_ids = { { "prompt_token_ids", true } },
@@ -29,6 +36,10 @@ static const struct dialect dialect_vllm = {
 
 static const struct dialect dialect_sglang = {
 	.name = "sglang",
+	.asks_token_ids = true,
+	.ids_in_sglext = true,
+	/* after the temperature: sampler.py */
+	.logprobs_mode = "processed",
 	.logprobs = { "logprobs", true },
 	.choice_ids = { { "prompt_token_ids", false },
 			{ "response_token_ids", false },
@@ -38,9 +49,41 @@ static const struct dialect dialect_sglang = {
 
 static const struct dialect dialect_llamacpp = {
 	.name = "llamacpp",
+	.n_probs_for_tools = true,
+	/* before sampling, but with post_sampling_probs, which octap never asks */
+	.logprobs_mode = "raw",
 	.logprobs = { "logprobs", false },
 	.moved_member = "timings",
 };
+
+static const struct {
+	const struct dialect *dialect;
+	const char *owner; /* NULL: its list of models does not tell */
+} known[] = {
+	{ &dialect_openai, "openai" },
+	{ &dialect_openai, "system" },
+	{ &dialect_openai, "openai-internal" },
+	{ &dialect_vllm, "vllm" },
+	{ &dialect_sglang, "sglang" },
+	{ &dialect_llamacpp, "llamacpp" },
+	{ &dialect_plain, NULL },
+};
+
+const struct dialect *dialect_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].dialect->name, name))
+			return known[i].dialect;
+	return NULL;
+}
+
+const struct dialect *dialect_by_owner(struct span owner)
+{
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (known[i].owner && span_is(owner, known[i].owner))
+			return known[i].dialect;
+	return NULL;
+}
 
 /* Members of the outermost object that only one server prints. */
 static const struct {

@@ -21,6 +21,14 @@ struct dialect_member {
 struct dialect {
 	const char *name;
 
+	/* How it is asked. */
+	bool asks_token_ids;    /* return_token_ids, but: */
+	bool ids_in_sglext;     /* in a stream return_..._ids_in_sglext */
+	bool n_probs_for_tools; /* n_probs for logprobs with tools in a stream */
+
+	/* The log-probabilities it gives by default. */
+	const char *logprobs_mode;
+
 	/*
 	 * `logprobs` of a choice.  Where not even this is known (NULL name), it
 	 * counts whether the stream printed a null before.
@@ -45,6 +53,13 @@ struct dialect {
 	const char *moved_member;
 	bool moved_after_choices;
 };
+
+/*
+ * By the name of the dialect (for --dialect), or by what `owned_by` says in its
+ * list of models.  NULL: there is none such.
+ */
+const struct dialect *dialect_by_name(const char *name);
+const struct dialect *dialect_by_owner(struct span owner);
 
 /*
  * Told from one event or whole body.  `dialect_plain` when nothing in it gives

@@ -24,6 +24,8 @@ static void exchange_free(void *arg)
 	upstream_fields_release(&x->fields);
 	buf_release(&x->forwarded);
 	buf_release(&x->body);
+	buf_release(&x->versions);
+	free(x->model);
 	free(x->session_id);
 	free(x->parent_session_id);
 	free(x);
@@ -44,6 +46,9 @@ static void on_head(struct http_call *call, unsigned status, void *arg)
 
 	x->status = status;
 	upstream_fields_copy(&x->fields, call);
+	if (status < 400)
+		http_exchange_drop_body(x->http);
+	upstream_fields_versions(&x->fields, &x->versions);
 	if (status >= 400)
 		exchange_enter(x, EXCHANGE_REFUSED);
 	else if (is_event_stream(x))
@@ -109,22 +114,51 @@ static void on_failed(struct exchange *x, const struct error *err)
 	}
 }
 
+static void plan_and_send(struct exchange *x);
+
+/*
+ * A refusal of what we added is none of the agent's business: the same request
+ * goes out again without that.  It ends, because each addition can be refused
+ * but once.
+ */
+static bool send_without(struct exchange *x)
+{
+	enum addition refused;
+
+	if (x->status != 400 && x->status != 422)
+		return false;
+	refused = addition_refused(buf_span(&x->body), x->rewrite.added);
+	if (refused == ADDITION_NONE)
+		return false;
+	log_info("octap-proxy", "turn %llu: the upstream refuses %s",
+		 (unsigned long long)x->turn, addition_name(refused));
+	refusals_add(&x->proxy->refusals, span_of(x->model), refused);
+	upstream_fields_release(&x->fields);
+	buf_release(&x->body);
+	answer_release(&x->answer);
+	rewrite_release(&x->rewrite);
+	buf_clear(&x->forwarded);
+	x->status = 0;
+	plan_and_send(x);
+	return true;
+}
+
 static void on_done(struct http_call *call, const struct error *err, void *arg)
 {
 	struct exchange *x = arg;
 
 	x->call = NULL;
-	x->attempts = http_call_attempts(call);
+	x->attempts += http_call_attempts(call);
 	if (x->state == EXCHANGE_RECORDING)
 		return;
 	if (err)
 		on_failed(x, err);
 	else if (x->state == EXCHANGE_STREAMING)
 		exchange_end_stream(x);
-	else if (x->state == EXCHANGE_REFUSED)
-		exchange_end_upstream_refused(x);
-	else
+	else if (x->state == EXCHANGE_WHOLE)
 		exchange_end_whole(x);
+	else if (!send_without(x))
+		exchange_end_upstream_refused(x);
 }
 
 static void on_agent_gone(void *arg)
@@ -206,6 +240,7 @@ static struct exchange *exchange_new(struct proxy *proxy,
 	x->wall_us = clock_wall_us();
 	x->session_id = copy_header(http, "x-session-id");
 	x->parent_session_id = copy_header(http, "x-parent-session-id");
+	buf_init(&x->versions, LIMIT_REPLY_HEADERS);
 	buf_init(&x->forwarded, LIMIT_HTTP_BODY + LIMIT_TASK_FILE);
 	x->next = proxy->exchanges;
 	x->link = &proxy->exchanges;
@@ -232,19 +267,30 @@ static void send_upstream(struct exchange *x)
 		exchange_end_refused(x, REPLY_UNREACHABLE, &err);
 }
 
-void exchange_begin(struct proxy *proxy, struct http_exchange *http)
+static char *text_of(struct span text)
 {
-	struct exchange *x = exchange_new(proxy, http);
-	struct span body = http_exchange_body(http);
-	struct error err, ignored;
-	bool planned =
-		rewrite_plan(&x->rewrite, &proxy->config->rules, body, &err);
+	return text.len ? xasprintf("%.*s", (int)text.len, text.data) : NULL;
+}
 
+static void plan_and_send(struct exchange *x)
+{
+	struct rewrite_rules rules = x->proxy->config->rules;
+	struct span body = http_exchange_body(x->http);
+	struct error err, ignored;
+	bool planned;
+
+	if (!rules.dialect) {
+		rules.dialect = x->proxy->probe.dialect;
+		probe_start(&x->proxy->probe);
+	}
+	rules.refusals = &x->proxy->refusals;
+	planned = rewrite_plan(&x->rewrite, &rules, body, &err);
+	free(x->model);
+	x->model = text_of(x->rewrite.model);
 	answer_init(&x->answer, &x->rewrite, x->start_us);
-	x->kind = request_kind(body, x->parent_session_id != NULL);
+	x->answer.strip.dialect = x->proxy->config->rules.dialect;
 	if (planned &&
 	    splice_apply(&x->rewrite.splices, body, &x->forwarded, &err)) {
-		http_exchange_drop_body(http);
 		send_upstream(x);
 		return;
 	}
@@ -252,6 +298,29 @@ void exchange_begin(struct proxy *proxy, struct http_exchange *http)
 	if (!buf_add(&x->forwarded, body, &ignored))
 		exchange_log_failure(x, "body not recorded", &ignored);
 	exchange_end_refused(x, REPLY_BAD_REQUEST, &err);
+}
+
+static void note_attempt(struct exchange *x, struct span body)
+{
+	struct turn turn = {
+		.number = x->turn,
+		.kind = x->kind,
+		.session_id = span_of(x->session_id),
+	};
+
+	lineage_begin(&x->proxy->lineages, &turn, body);
+	x->attempt = turn.attempt;
+	x->supersedes = turn.supersedes;
+}
+
+void exchange_begin(struct proxy *proxy, struct http_exchange *http)
+{
+	struct exchange *x = exchange_new(proxy, http);
+
+	x->kind = request_kind(http_exchange_body(http),
+			       x->parent_session_id != NULL);
+	note_attempt(x, http_exchange_body(http));
+	plan_and_send(x);
 }
 
 void exchange_abort_all(struct proxy *proxy, const char *reason)

@@ -1,8 +1,12 @@
 /* How exchanges end, and what is recorded of them. */
 #include "proxy/exchange_end.h"
 
+#include <string.h>
+
+#include "proxy/restream.h"
 #include "shared/clock.h"
 #include "shared/json_scan.h"
+#include "shared/limits.h"
 #include "shared/log.h"
 
 void exchange_log_failure(const struct exchange *x, const char *what,
@@ -24,7 +28,7 @@ static void cancel_call(struct exchange *x)
 {
 	if (!x->call)
 		return;
-	x->attempts = http_call_attempts(x->call);
+	x->attempts += http_call_attempts(x->call);
 	http_call_cancel(x->call);
 	x->call = NULL;
 }
@@ -103,6 +107,29 @@ static bool keep_unreadable(struct exchange *x, struct span body,
 	       buf_add(&x->answer.held, body, err);
 }
 
+/* A whole answer that we asked for where the agent asked for a stream. */
+static bool make_stream(struct exchange *x)
+{
+	struct buf stream;
+	struct error err;
+
+	if (!x->rewrite.whole_instead ||
+	    !assemble_is_finished(&x->answer.assembler))
+		return false;
+	buf_init(&stream, LIMIT_REPLY_BODY);
+	if (!restream(buf_span(&x->answer.held), x->rewrite.wants_usage,
+		      &stream, &err)) {
+		exchange_log_failure(x, "stream", &err);
+		buf_release(&stream);
+		return false;
+	}
+	buf_release(&x->answer.held);
+	x->answer.held = stream;
+	x->ending = ENDING_STREAM;
+	x->restreamed = true;
+	return true;
+}
+
 void exchange_end_whole(struct exchange *x)
 {
 	struct span body = buf_span(&x->body);
@@ -115,7 +142,7 @@ void exchange_end_whole(struct exchange *x)
 		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
 		return;
 	}
-	if (x->rewrite.stream && x->status < 300) {
+	if (x->rewrite.stream && x->status < 300 && !make_stream(x)) {
 		end_not_a_stream(x);
 		return;
 	}
@@ -149,6 +176,17 @@ void exchange_end_upstream_refused(struct exchange *x)
 	exchange_enter(x, EXCHANGE_RECORDING);
 }
 
+/* What the operator knows goes before what the dialect makes likely. */
+static const char *logprobs_mode(const struct exchange *x)
+{
+	const char *told = x->proxy->config->logprobs_mode;
+	const struct dialect *dialect = x->answer.strip.dialect;
+
+	if (strcmp(told, "auto") != 0)
+		return told;
+	return dialect ? dialect->logprobs_mode : "unknown";
+}
+
 static void fill_turn(const struct exchange *x, struct turn *t)
 {
 	*t = (struct turn){
@@ -157,10 +195,17 @@ static void fill_turn(const struct exchange *x, struct turn *t)
 		.rollout_id = span_of(x->proxy->config->rollout_id),
 		.session_id = span_of(x->session_id),
 		.parent_session_id = span_of(x->parent_session_id),
+		.attempt = x->attempt,
+		.supersedes = x->supersedes,
 		.request = buf_span(&x->forwarded),
+		.logprobs_mode = span_of(logprobs_mode(x)),
+		.upstream_headers = buf_span(&x->versions),
 		.sampling = buf_span(&x->rewrite.sampling),
+		.degraded = buf_span(&x->rewrite.degraded),
+		.restreamed = x->restreamed,
 		.upstream_status = x->status,
-		.attempts = x->call ? http_call_attempts(x->call) : x->attempts,
+		.attempts = x->attempts +
+			    (x->call ? http_call_attempts(x->call) : 0),
 		.timestamp_us = x->wall_us,
 		.latency_us = clock_monotonic_us() - x->start_us,
 		.delivered = !x->agent_gone && x->ending != ENDING_CUT,
@@ -176,9 +221,10 @@ static void fill_turn(const struct exchange *x, struct turn *t)
 /* The last step towards the agent. */
 static void deliver(struct exchange *x)
 {
-	static const struct http_field stream_fields[] = {
+	const struct http_field stream_fields[] = {
 		{ "Content-Type", "text/event-stream" },
 		{ "Cache-Control", "no-cache" },
+		{ "X-Octap-Synthetic", "stream" },
 	};
 
 	if (x->agent_gone || x->ending == ENDING_CUT) {
@@ -196,7 +242,7 @@ static void deliver(struct exchange *x)
 	} else {
 		if (!x->reply_begun)
 			http_reply_begin(x->http, 200, stream_fields,
-					 ARRAY_LEN(stream_fields));
+					 x->restreamed ? 3 : 2);
 		http_reply_write(x->http, buf_span(&x->answer.held));
 		http_reply_end(x->http);
 	}
@@ -215,6 +261,18 @@ static void on_recorded(const struct error *err, void *arg)
 	exchange_enter(x, EXCHANGE_DONE);
 }
 
+/* What a server passes over in silence is no less missing. */
+static void note_absence(struct exchange *x, const struct turn *t)
+{
+	if (!t->complete)
+		return;
+	if (x->rewrite.added_logprobs && !t->logprobs.len)
+		x->proxy->without_logprobs++;
+	if (x->rewrite.added_sglext && !t->completion_token_ids.len)
+		refusals_add(&x->proxy->refusals, span_of(x->model),
+			     ADDITION_SGLEXT);
+}
+
 void exchange_record(struct exchange *x)
 {
 	struct turn turn;
@@ -226,6 +284,8 @@ void exchange_record(struct exchange *x)
 		  turn.complete ? "complete" : "not complete",
 		  (unsigned long long)turn.latency_us / 1000);
 	if (assemble_finish(&x->answer.assembler, &turn, &err)) {
+		note_absence(x, &turn);
+		lineage_end(&x->proxy->lineages, &turn);
 		recorder_append(x->proxy->recorder, &turn, on_recorded, x);
 		return;
 	}

@@ -33,6 +33,8 @@ struct exchange {
 	uint64_t start_us, wall_us;
 	enum turn_kind kind;
 	char *session_id, *parent_session_id; /* NULL: not given */
+	uint64_t attempt, supersedes;         /* as in the record */
+	char *model; /* as forwarded, a JSON string; NULL: none */
 
 	struct rewrite rewrite;
 	struct buf forwarded; /* the body that went upstream */
@@ -41,12 +43,14 @@ struct exchange {
 	unsigned status; /* the upstream's; 0: none came */
 	unsigned attempts;
 	struct upstream_fields fields; /* of its answer */
+	struct buf versions;           /* JSON: those fields that tell them */
 
 	enum ending ending;
 	unsigned reply_status; /* for ENDING_REPLY */
 	struct error failure;  /* why it is not complete; NONE: it is */
 	bool agent_gone;
 	bool reply_begun;
+	bool restreamed; /* the agent's stream was made of a whole answer */
 };
 
 /* The only way to another state. */

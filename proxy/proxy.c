@@ -53,6 +53,16 @@ static bool is_authorized(const struct proxy *proxy,
 	return given && secret_equals(given, key);
 }
 
+/* As told or found out; NULL: not known. */
+static const char *dialect_name(const struct proxy *proxy)
+{
+	const struct dialect *dialect = proxy->config->rules.dialect;
+
+	if (!dialect)
+		dialect = proxy->probe.dialect;
+	return dialect ? dialect->name : NULL;
+}
+
 static void write_counters(const struct proxy *proxy, struct json_writer *jw)
 {
 	const struct {
@@ -62,6 +72,7 @@ static void write_counters(const struct proxy *proxy, struct json_writer *jw)
 		{ "turns", proxy->turns },
 		{ "delivered", proxy->delivered },
 		{ "in_flight", proxy->in_flight },
+		{ "without_logprobs", proxy->without_logprobs },
 		{ "trace_errors",
 		  recorder_errors(proxy->recorder) + proxy->unrecorded },
 	};
@@ -72,6 +83,8 @@ static void write_counters(const struct proxy *proxy, struct json_writer *jw)
 	}
 	jw_key(jw, "max_turns_reached");
 	jw_bool(jw, proxy->turns_refused);
+	jw_key(jw, "dialect");
+	jw_cstring(jw, dialect_name(proxy));
 }
 
 static void reply_health(const struct proxy *proxy, struct http_exchange *http)
@@ -236,6 +249,7 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 		 struct error *err)
 {
 	*proxy = (struct proxy){ .config = config };
+	lineages_init(&proxy->lineages);
 	proxy->loop = loop_new(err);
 	if (!proxy->loop)
 		return false;
@@ -246,6 +260,7 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 			   config->upstream_key, config->request_timeout_ms,
 			   proxy->client, err))
 		return false;
+	probe_init(&proxy->probe, &proxy->upstream);
 	proxy->recorder = recorder_open(proxy->loop, config->trace_path, err);
 	if (!proxy->recorder)
 		return error_wrap(err, "trace");
@@ -261,6 +276,8 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 bool proxy_announce(struct proxy *proxy, struct error *err)
 {
 	proxy->announced = print_line(proxy, false, err);
+	if (!proxy->config->rules.dialect)
+		probe_start(&proxy->probe);
 	return proxy->announced;
 }
 
@@ -271,8 +288,11 @@ bool proxy_stop(struct proxy *proxy, struct error *err)
 	if (proxy->announced)
 		print_line(proxy, true, err);
 	http_server_free(proxy->server);
+	probe_release(&proxy->probe);
 	http_client_free(proxy->client);
 	upstream_release(&proxy->upstream);
+	refusals_release(&proxy->refusals);
+	lineages_release(&proxy->lineages);
 	if (proxy->recorder)
 		ok = recorder_close(proxy->recorder, err);
 	if (proxy->unrecorded)

@@ -4,6 +4,8 @@
 #include <stdint.h>
 
 #include "proxy/config.h"
+#include "proxy/lineage.h"
+#include "proxy/probe.h"
 #include "proxy/recorder.h"
 #include "proxy/reply.h"
 #include "proxy/upstream.h"
@@ -33,16 +35,20 @@ struct proxy {
 	struct http_server *server;
 	struct recorder *recorder;
 	struct upstream upstream;
+	struct probe probe;
+	struct refusals refusals;
+	struct lineages lineages;
 	struct exchange *exchanges; /* under way */
 	struct passthrough *passthroughs;
 	struct loop_timer *drain_timer;
 	uint64_t drain_deadline_ms;
-	uint64_t last_turn;  /* the number given last */
-	uint64_t turns;      /* recorded by this process */
-	uint64_t delivered;  /* complete answers that the agent got */
-	uint64_t in_flight;  /* model calls under way */
-	uint64_t unrecorded; /* turns that could not be made a record */
-	bool turns_refused;  /* a call came after the last of --max-turns */
+	uint64_t last_turn;        /* the number given last */
+	uint64_t turns;            /* recorded by this process */
+	uint64_t delivered;        /* complete answers that the agent got */
+	uint64_t in_flight;        /* model calls under way */
+	uint64_t without_logprobs; /* complete answers, though asked for */
+	uint64_t unrecorded;       /* turns that could not be made a record */
+	bool turns_refused; /* a call came after the last of --max-turns */
 	bool draining;
 	bool announced;
 };

@@ -20,6 +20,10 @@ enum request_member {
 	REQ_LOGPROBS,
 	REQ_TOP_LOGPROBS,
 	REQ_RETURN_TOKEN_IDS,
+	REQ_INPUT_IDS_IN_SGLEXT,
+	REQ_OUTPUT_IDS_IN_SGLEXT,
+	REQ_N_PROBS,
+	REQ_TOOLS,
 	REQ_MODEL,
 	REQ_MAX_TOKENS,
 	REQ_MAX_COMPLETION_TOKENS,
@@ -34,6 +38,10 @@ static const char *const member_names[REQ_SAMPLING] = {
 	[REQ_LOGPROBS] = "logprobs",
 	[REQ_TOP_LOGPROBS] = "top_logprobs",
 	[REQ_RETURN_TOKEN_IDS] = "return_token_ids",
+	[REQ_INPUT_IDS_IN_SGLEXT] = "return_input_ids_in_sglext",
+	[REQ_OUTPUT_IDS_IN_SGLEXT] = "return_output_ids_in_sglext",
+	[REQ_N_PROBS] = "n_probs",
+	[REQ_TOOLS] = "tools",
 	[REQ_MODEL] = "model",
 	[REQ_MAX_TOKENS] = "max_tokens",
 	[REQ_MAX_COMPLETION_TOKENS] = "max_completion_tokens",
@@ -185,27 +193,103 @@ static bool is_true(const struct plan *p, enum request_member m)
 	return p->members[m].value.type == JSON_TRUE;
 }
 
+static bool is_left_out(const struct plan *p, enum addition addition)
+{
+	return p->rw->left_out & 1u << addition;
+}
+
+static void note_addition(struct plan *p, enum addition addition)
+{
+	p->rw->added |= 1u << addition;
+}
+
+/* llama.cpp refuses logprobs in a stream with tools, but not this. */
+static bool plan_n_probs(struct plan *p, struct span number)
+{
+	bool by_dialect =
+		p->rules->dialect && p->rules->dialect->n_probs_for_tools;
+
+	if (!p->rw->stream || !is_set(p, REQ_TOOLS) ||
+	    !(by_dialect || is_left_out(p, ADDITION_LOGPROBS_WITH_TOOLS)))
+		return false;
+	if (is_left_out(p, ADDITION_N_PROBS) || is_set(p, REQ_N_PROBS))
+		return true;
+	p->rw->added_logprobs = true;
+	note_addition(p, ADDITION_N_PROBS);
+	set_member(p, REQ_N_PROBS, span_is(number, "0") ? SPAN("1") : number);
+	return true;
+}
+
 /* An agent that asked for log-probabilities itself gets what it asked for. */
 static void plan_logprobs(struct plan *p)
 {
-	char number[24];
+	char text[24];
+	struct span number;
 
-	if (is_true(p, REQ_LOGPROBS))
+	snprintf(text, sizeof(text), "%llu",
+		 (unsigned long long)p->rules->top_logprobs);
+	number = span_of(text);
+	if (is_true(p, REQ_LOGPROBS) || plan_n_probs(p, number) ||
+	    is_left_out(p, ADDITION_LOGPROBS))
 		return;
 	p->rw->added_logprobs = true;
+	note_addition(p, ADDITION_LOGPROBS);
+	note_addition(p, ADDITION_LOGPROBS_WITH_TOOLS);
 	set_member(p, REQ_LOGPROBS, SPAN("true"));
-	if (is_set(p, REQ_TOP_LOGPROBS))
+	if (is_set(p, REQ_TOP_LOGPROBS) ||
+	    is_left_out(p, ADDITION_TOP_LOGPROBS))
 		return;
-	snprintf(number, sizeof(number), "%llu",
-		 (unsigned long long)p->rules->top_logprobs);
-	set_member(p, REQ_TOP_LOGPROBS, span_of(number));
+	note_addition(p, ADDITION_TOP_LOGPROBS);
+	set_member(p, REQ_TOP_LOGPROBS, number);
+}
+
+static bool wants_token_ids(const struct plan *p)
+{
+	const struct dialect *dialect = p->rules->dialect;
+
+	if (p->rules->token_ids == TOKEN_IDS_AUTO)
+		return !dialect || dialect->asks_token_ids;
+	return p->rules->token_ids == TOKEN_IDS_ON;
+}
+
+/* OpenAI's rule: stream_options only with a stream. */
+static void plan_whole_instead(struct plan *p)
+{
+	p->rw->whole_instead = true;
+	set_member(p, REQ_STREAM, SPAN("false"));
+	if (is_set(p, REQ_STREAM_OPTIONS))
+		replace_value(p, p->members[REQ_STREAM_OPTIONS].value,
+			      SPAN("null"));
+}
+
+/* SGLang's streams bear ids in an event of their own, or not at all. */
+static bool plan_sglext(struct plan *p)
+{
+	bool by_dialect = p->rules->dialect && p->rules->dialect->ids_in_sglext;
+
+	if (!p->rw->stream ||
+	    !(by_dialect || is_left_out(p, ADDITION_TOKEN_IDS_OF_STREAM)))
+		return false;
+	if (is_left_out(p, ADDITION_SGLEXT)) {
+		plan_whole_instead(p);
+		return false;
+	}
+	p->rw->added_sglext = true;
+	note_addition(p, ADDITION_SGLEXT);
+	set_member(p, REQ_INPUT_IDS_IN_SGLEXT, SPAN("true"));
+	set_member(p, REQ_OUTPUT_IDS_IN_SGLEXT, SPAN("true"));
+	return true;
 }
 
 static void plan_token_ids(struct plan *p)
 {
-	if (!p->rules->token_ids || is_true(p, REQ_RETURN_TOKEN_IDS))
+	if (!wants_token_ids(p) || is_true(p, REQ_RETURN_TOKEN_IDS) ||
+	    is_left_out(p, ADDITION_TOKEN_IDS) || plan_sglext(p))
 		return;
 	p->rw->added_token_ids = true;
+	note_addition(p, ADDITION_TOKEN_IDS);
+	if (p->rw->stream && !p->rw->whole_instead)
+		note_addition(p, ADDITION_TOKEN_IDS_OF_STREAM);
 	set_member(p, REQ_RETURN_TOKEN_IDS, SPAN("true"));
 }
 
@@ -239,39 +323,58 @@ static bool set_in_object(struct plan *p, enum request_member m,
 	return true;
 }
 
+static bool asks_for_usage(const struct plan *p)
+{
+	struct json_value usage;
+
+	return json_find(p->members[REQ_STREAM_OPTIONS].value.text,
+			 "include_usage", &usage) &&
+	       usage.type == JSON_TRUE;
+}
+
 static void plan_usage(struct plan *p)
 {
-	if (p->rw->stream)
-		p->rw->added_usage = set_in_object(p, REQ_STREAM_OPTIONS,
-						   "include_usage", "true");
+	p->rw->wants_usage = asks_for_usage(p);
+	if (!p->rw->stream || p->rw->whole_instead || p->rw->wants_usage ||
+	    is_left_out(p, ADDITION_USAGE))
+		return;
+	p->rw->added_usage =
+		set_in_object(p, REQ_STREAM_OPTIONS, "include_usage", "true");
+	note_addition(p, ADDITION_USAGE);
 }
 
 static void plan_thinking(struct plan *p)
 {
-	if (p->rules->disable_thinking)
-		set_in_object(p, REQ_CHAT_TEMPLATE_KWARGS, "enable_thinking",
-			      "false");
+	if (p->rules->disable_thinking && !is_left_out(p, ADDITION_THINKING) &&
+	    set_in_object(p, REQ_CHAT_TEMPLATE_KWARGS, "enable_thinking",
+			  "false"))
+		note_addition(p, ADDITION_THINKING);
 }
 
-static void plan_model(struct plan *p)
+/* Which one the server will see, and what it refused of us before. */
+static void choose_model(struct plan *p)
 {
 	struct json_writer jw;
 	struct error err;
 	struct buf quoted;
 
 	p->rw->model = p->members[REQ_MODEL].value.text;
-	if (!p->rules->model_override)
-		return;
-	buf_init(&quoted, LIMIT_PATH);
-	jw_init(&jw, &quoted);
-	jw_cstring(&jw, p->rules->model_override);
-	if (jw_finish(&jw, &err)) {
+	if (p->rules->model_override) {
+		buf_init(&quoted, LIMIT_PATH);
+		jw_init(&jw, &quoted);
+		jw_cstring(&jw, p->rules->model_override);
+		p->out_of_room |= !jw_finish(&jw, &err);
 		p->rw->model = keep(p, "", buf_span(&quoted), "");
-		set_member(p, REQ_MODEL, p->rw->model);
-	} else {
-		p->out_of_room = true;
+		buf_release(&quoted);
 	}
-	buf_release(&quoted);
+	if (p->rules->refusals)
+		p->rw->left_out = refusals_of(p->rules->refusals, p->rw->model);
+}
+
+static void plan_model(struct plan *p)
+{
+	if (p->rules->model_override)
+		set_member(p, REQ_MODEL, p->rw->model);
 }
 
 /* gpt-5 and the o-series refuse max_tokens under its old name. */
@@ -362,10 +465,12 @@ static void report_sampling(struct json_writer *jw, const char *name,
 static void plan_sampling(struct plan *p, struct json_writer *jw)
 {
 	for (enum request_member m = REQ_SAMPLING; m < REQ_COUNT; m++) {
+		enum addition addition = ADDITION_SAMPLING + (m - REQ_SAMPLING);
 		struct json_value ours;
 
-		if (p->rules->sampling.len &&
+		if (p->rules->sampling.len && !is_left_out(p, addition) &&
 		    json_find(p->rules->sampling, member_name(m), &ours)) {
+			note_addition(p, addition);
 			set_member(p, m, ours.text);
 			report_sampling(jw, member_name(m), ours.text,
 					"injected");
@@ -398,6 +503,15 @@ static void report_max_tokens(const struct plan *p, struct json_writer *jw)
 		report_sampling(jw, "max_tokens", SPAN_NONE, "server");
 }
 
+static bool report_left_out(struct rewrite *rw, struct error *err)
+{
+	struct json_writer jw;
+
+	jw_init(&jw, &rw->degraded);
+	additions_write(&jw, rw->left_out);
+	return jw_finish(&jw, err);
+}
+
 bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 		  struct span body, struct error *err)
 {
@@ -407,6 +521,7 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	*rw = (struct rewrite){ .splices = SPLICE_LIST_INIT };
 	buf_init(&rw->texts, LIMIT_TASK_FILE);
 	buf_init(&rw->sampling, LIMIT_TASK_FILE);
+	buf_init(&rw->degraded, LIMIT_REPLY_ERROR);
 	if (!scan_members(&p))
 		return error_set(err, ERROR_MALFORMED,
 				 "request body is not a JSON object");
@@ -416,6 +531,7 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	rw->stream = is_true(&p, REQ_STREAM);
 	jw_init(&jw, &rw->sampling);
 	jw_object_begin(&jw);
+	choose_model(&p);
 	plan_logprobs(&p);
 	plan_token_ids(&p);
 	plan_usage(&p);
@@ -427,7 +543,8 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	jw_object_end(&jw);
 	if (p.out_of_room)
 		return error_set(err, ERROR_TOO_LARGE, "request edits");
-	return jw_finish(&jw, err);
+	return jw_finish(&jw, err) &&
+	       (!rw->left_out || report_left_out(rw, err));
 }
 
 void rewrite_release(struct rewrite *rw)
@@ -435,6 +552,7 @@ void rewrite_release(struct rewrite *rw)
 	splice_release(&rw->splices);
 	buf_release(&rw->texts);
 	buf_release(&rw->sampling);
+	buf_release(&rw->degraded);
 }
 
 bool rewrite_is_stream(struct span body)

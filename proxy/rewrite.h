@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "proxy/additions.h"
+#include "proxy/dialect.h"
 #include "proxy/splice.h"
 #include "shared/buf.h"
 #include "shared/compiler.h"
@@ -18,9 +20,17 @@
  * counts, as for the servers.  An edit that would change nothing makes no
  * splice, and every byte outside the splices is the agent's.
  */
+enum token_ids_rule {
+	TOKEN_IDS_OFF,
+	TOKEN_IDS_AUTO, /* where the dialect knows them, or is not known */
+	TOKEN_IDS_ON,
+};
+
 struct rewrite_rules {
+	const struct dialect *dialect;   /* NULL: not known */
+	const struct refusals *refusals; /* NULL: none */
 	uint64_t top_logprobs;
-	bool token_ids;             /* ask for return_token_ids */
+	enum token_ids_rule token_ids;
 	uint64_t max_tokens_cap;    /* 0: none */
 	bool disable_thinking;      /* chat_template_kwargs.enable_thinking */
 	const char *model_override; /* NULL: leave the agent's */
@@ -36,8 +46,20 @@ struct rewrite {
 	bool added_logprobs;
 	bool added_token_ids;
 	bool added_usage; /* the usage chunk of a stream */
+	bool added_sglext;
+
+	/*
+	 * The server gives a stream no token ids: it was asked for a whole
+	 * answer instead, of which a stream is to be made.
+	 */
+	bool whole_instead;
+	bool wants_usage; /* the agent asked for the usage event */
+
+	unsigned added;    /* set of additions */
+	unsigned left_out; /* those that the model refused before */
 
 	struct buf sampling; /* JSON: the record's `sampling` member */
+	struct buf degraded; /* JSON: names of what is left out; or empty */
 	struct span model;   /* JSON string as forwarded; empty: none */
 };
 

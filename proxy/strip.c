@@ -15,6 +15,7 @@ struct walk {
 	bool kept_value; /* something of value to the agent stays */
 	bool has_choice;
 	bool has_usage;      /* an object, not null */
+	bool has_sglext;     /* with nothing but what we asked for */
 	bool foreign_tokens; /* tokens that the agent itself asked for */
 };
 
@@ -140,6 +141,23 @@ static void strip_choices(struct walk *w)
 	}
 }
 
+/* The agent may have asked for more of it. */
+static bool is_ours(struct json_value sglext)
+{
+	struct json_cursor c;
+	struct span key;
+	bool ours = sglext.type == JSON_OBJECT;
+
+	json_open(&c, sglext.text);
+	json_enter_object(&c);
+	while (json_next_key(&c, &key)) {
+		ours &= json_key_is(key, "input_ids") ||
+			json_key_is(key, "output_ids");
+		json_skip(&c);
+	}
+	return ours;
+}
+
 /* Look at one member of the outermost object; true: it is to be cut. */
 static bool strip_root_member(struct walk *w, struct span key,
 			      struct json_value value)
@@ -155,6 +173,10 @@ static bool strip_root_member(struct walk *w, struct span key,
 
 		w->removed = removed;
 		return cut;
+	}
+	if (w->strip->sglext && json_key_is(key, "sglext")) {
+		w->has_sglext = is_ours(value);
+		return w->has_sglext;
 	}
 	if (json_key_is(key, "usage")) {
 		w->has_usage = value.type == JSON_OBJECT;
@@ -241,6 +263,8 @@ enum strip_result strip_event(struct strip *strip, struct span data)
 	if (strip->usage && w.has_usage && !w.has_choice)
 		return STRIP_DROP;
 	strip->moved = SPAN_NONE;
+	if (w.has_sglext && !w.has_usage && !w.has_choice)
+		return STRIP_DROP;
 	if (w.has_choice && w.removed && !w.kept_value && !w.has_usage &&
 	    !w.foreign_tokens)
 		return STRIP_DROP;

@@ -22,6 +22,7 @@ struct strip {
 	bool logprobs;
 	bool token_ids;
 	bool usage;
+	bool sglext;                   /* SGLang's event with the token ids */
 	const struct dialect *dialect; /* as far as it is known */
 	bool null_seen;                /* an unasked `logprobs:null` came */
 

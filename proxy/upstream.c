@@ -5,8 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "shared/json_write.h"
 #include "shared/mem.h"
 #include "shared/url.h"
+#include "shared/version.h"
 
 #define CONNECT_TIMEOUT_MS 30000
 
@@ -130,6 +132,15 @@ static void forward_header(const char *name, const char *value, void *arg)
 	add_header(list, name, value);
 }
 
+static void add_key(struct header_list *list, const char *key)
+{
+	char *bearer = xasprintf("Bearer %s", key);
+
+	add_header(list, "Authorization", bearer);
+	mem_wipe(bearer, strlen(bearer));
+	free(bearer);
+}
+
 static struct header_list make_headers(const struct upstream *upstream,
 				       const struct http_exchange *from,
 				       bool has_body)
@@ -137,14 +148,11 @@ static struct header_list make_headers(const struct upstream *upstream,
 	struct header_list list = {
 		.connection = http_exchange_header(from, "connection"),
 	};
-	char *bearer = xasprintf("Bearer %s", upstream->key);
 
 	http_exchange_headers(from, forward_header, &list);
-	add_header(&list, "Authorization", bearer);
+	add_key(&list, upstream->key);
 	if (has_body && !list.has_content_type)
 		add_header(&list, "Content-Type", "application/json");
-	mem_wipe(bearer, strlen(bearer));
-	free(bearer);
 	return list;
 }
 
@@ -179,6 +187,29 @@ struct http_call *upstream_send(struct upstream *upstream,
 	struct http_call *call =
 		http_call_start(upstream->client, &request, handler, arg, err);
 
+	free_headers(&headers);
+	free(url);
+	return call;
+}
+
+struct http_call *upstream_get(struct upstream *upstream, const char *path,
+			       const struct http_handler *handler, void *arg,
+			       struct error *err)
+{
+	char *url = xasprintf("%s%s", upstream->base, path);
+	struct header_list headers = { 0 };
+	struct http_request request = {
+		.method = "GET",
+		.url = url,
+		.connect_timeout_ms = CONNECT_TIMEOUT_MS,
+		.idle_timeout_ms = upstream->timeout_ms,
+	};
+	struct http_call *call;
+
+	add_key(&headers, upstream->key);
+	add_header(&headers, "User-Agent", "octap-proxy/" OCTAP_VERSION);
+	request.headers = (const char *const *)headers.items;
+	call = http_call_start(upstream->client, &request, handler, arg, err);
 	free_headers(&headers);
 	free(url);
 	return call;
@@ -232,4 +263,33 @@ const char *upstream_fields_find(const struct upstream_fields *fields,
 		if (!strcasecmp(fields->items[i].name, name))
 			return fields->items[i].value;
 	return NULL;
+}
+
+void upstream_fields_versions(const struct upstream_fields *fields,
+			      struct buf *json)
+{
+	static const char *const telling[] = {
+		"server",          "openai-version",      "openai-model",
+		"x-model-version", "x-weight-version",    "x-server-version",
+		"x-vllm-version",  "llm_provider-server",
+	};
+	struct json_writer jw;
+	struct error err;
+	bool any = false;
+
+	buf_clear(json);
+	jw_init(&jw, json);
+	jw_object_begin(&jw);
+	for (size_t i = 0; i < ARRAY_LEN(telling); i++) {
+		const char *value = upstream_fields_find(fields, telling[i]);
+
+		if (!value)
+			continue;
+		any = true;
+		jw_key(&jw, telling[i]);
+		jw_cstring(&jw, value);
+	}
+	jw_object_end(&jw);
+	if (!jw_finish(&jw, &err) || !any)
+		buf_clear(json);
 }

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "shared/buf.h"
 #include "shared/compiler.h"
 #include "shared/error.h"
 #include "shared/http_client.h"
@@ -41,6 +42,11 @@ struct http_call *upstream_send(struct upstream *upstream,
 				const struct http_handler *handler, void *arg,
 				struct error *err);
 
+/* A GET of our own, to a path below the base. */
+struct http_call *upstream_get(struct upstream *upstream, const char *path,
+			       const struct http_handler *handler, void *arg,
+			       struct error *err);
+
 /* The answer's headers that the agent gets. */
 struct upstream_fields {
 	struct http_field *items; /* point into `text` */
@@ -51,6 +57,12 @@ struct upstream_fields {
 void upstream_fields_copy(struct upstream_fields *fields,
 			  const struct http_call *call);
 void upstream_fields_release(struct upstream_fields *fields);
+/*
+ * Those that name versions of the server and the model (Server, OpenAI-Version,
+ * X-Model-Version ...), as a JSON object; left empty when there are none.
+ */
+void upstream_fields_versions(const struct upstream_fields *fields,
+			      struct buf *json);
 const char *upstream_fields_find(const struct upstream_fields *fields,
 				 const char *name);
 

@@ -23,6 +23,7 @@
 #define CONNECTIONS_KEPT     1024L
 #define RECEIVE_BUFFER       (64L << 10)
 #define LEFT_CALL_MS         1000
+#define ATTEMPTS_MAX         2
 
 struct http_client {
 	struct loop *loop;
@@ -352,6 +353,12 @@ static int on_sending(void *arg, char *remote UNUSED, char *local UNUSED,
 {
 	struct http_call *call = arg;
 
+	/* libcurl itself would go on to the fifth stale connection. */
+	if (call->attempts == ATTEMPTS_MAX) {
+		fail_call(call, ERROR_UNAVAILABLE,
+			  "connections closed before an answer");
+		return CURL_PREREQFUNC_ABORT;
+	}
 	call->attempts++;
 	return CURL_PREREQFUNC_OK;
 }

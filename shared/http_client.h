@@ -24,8 +24,8 @@
  *
  * libcurl sends a request again, by itself, when a kept-alive connection turns
  * out to be closed before the first byte of an answer.  Idle connections are
- * dropped after 4 s (vLLM closes them after 5), so that this stays rare, and
- * http_call_attempts() counts it.
+ * dropped after 4 s (vLLM closes them after 5), so that this stays rare; it
+ * happens at most once in a call, and http_call_attempts() counts it.
  */
 struct http_client;
 struct http_call;

@@ -150,14 +150,26 @@ static void put_string(struct json_writer *jw, struct span text)
 	put(jw, SPAN("\""));
 }
 
-void jw_key(struct json_writer *jw, const char *key)
+static void key_begin(struct json_writer *jw)
 {
 	assert(in_object(jw) && !jw->has_key);
 	if (jw->comma)
 		put(jw, SPAN(","));
+	jw->has_key = true;
+}
+
+void jw_key(struct json_writer *jw, const char *key)
+{
+	key_begin(jw);
 	put_string(jw, span_of(key));
 	put(jw, SPAN(":"));
-	jw->has_key = true;
+}
+
+void jw_key_raw(struct json_writer *jw, struct span string)
+{
+	key_begin(jw);
+	put(jw, string);
+	put(jw, SPAN(":"));
 }
 
 void jw_string(struct json_writer *jw, struct span text)

@@ -46,6 +46,7 @@ void jw_object_end(struct json_writer *jw);
 void jw_array_begin(struct json_writer *jw);
 void jw_array_end(struct json_writer *jw);
 void jw_key(struct json_writer *jw, const char *key);
+void jw_key_raw(struct json_writer *jw, struct span string); /* as JSON */
 
 /* Bytes that are not UTF-8 become U+FFFD, one for each. */
 void jw_string(struct json_writer *jw, struct span text);

@@ -28,6 +28,9 @@
 #define LIMIT_TURN_CHOICES 128 /* choices */
 #define LIMIT_TOOL_CALLS   256 /* tool calls a choice */
 
+/* Token ids of a prompt, kept to compare the next one with. */
+#define LIMIT_LINEAGE_IDS (2u << 20)
+
 /* One record of a trace, uncompressed. */
 #define LIMIT_TRACE_RECORD (1u << 30)
 

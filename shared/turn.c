@@ -92,6 +92,16 @@ static bool write_request(struct json_writer *jw, struct span body,
 	return ok;
 }
 
+static void write_number(struct json_writer *jw, const char *key,
+			 uint64_t number, bool present)
+{
+	jw_key(jw, key);
+	if (present)
+		jw_u64(jw, number);
+	else
+		jw_null(jw);
+}
+
 static void write_tokens(struct json_writer *jw, const struct turn *t)
 {
 	write_json(jw, "logprobs", t->logprobs);
@@ -103,23 +113,24 @@ static void write_tokens(struct json_writer *jw, const struct turn *t)
 	write_array(jw, "chunk_ms", t->chunk_ms);
 	jw_key(jw, "token_status");
 	jw_cstring(jw, token_status_name(t->token_status));
+	write_text(jw, "logprobs_mode", t->logprobs_mode);
+	write_number(jw, "prefix_of", t->prefix_of, t->prefix_of);
+	write_number(jw, "prefix_break", t->prefix_break, t->prefix_broken);
 }
 
 static void write_upstream(struct json_writer *jw, const struct turn *t)
 {
 	jw_key(jw, "upstream");
 	jw_object_begin(jw);
-	jw_key(jw, "status");
-	if (t->upstream_status)
-		jw_u64(jw, t->upstream_status);
-	else
-		jw_null(jw);
+	write_number(jw, "status", t->upstream_status, t->upstream_status);
 	write_text(jw, "dialect", t->dialect);
 	write_json(jw, "model", t->upstream_model);
 	write_json(jw, "system_fingerprint", t->system_fingerprint);
-	jw_key(jw, "attempts");
-	jw_u64(jw, t->attempts);
+	write_json(jw, "headers", t->upstream_headers);
+	write_number(jw, "attempts", t->attempts, true);
 	write_array(jw, "degraded", t->degraded);
+	jw_key(jw, "synthetic_stream");
+	jw_bool(jw, t->restreamed);
 	jw_object_end(jw);
 }
 
@@ -142,13 +153,14 @@ bool turn_encode(const struct turn *t, struct buf *line, struct error *err)
 	jw_object_begin(&jw);
 	jw_key(&jw, "schema");
 	jw_cstring(&jw, TURN_SCHEMA);
-	jw_key(&jw, "turn");
-	jw_u64(&jw, t->number);
+	write_number(&jw, "turn", t->number, true);
 	jw_key(&jw, "kind");
 	jw_cstring(&jw, turn_kind_name(t->kind));
 	write_text(&jw, "rollout_id", t->rollout_id);
 	write_text(&jw, "session_id", t->session_id);
 	write_text(&jw, "parent_session_id", t->parent_session_id);
+	write_number(&jw, "attempt", t->attempt, true);
+	write_number(&jw, "supersedes", t->supersedes, t->supersedes);
 	if (!write_request(&jw, t->request, err))
 		return false;
 	write_json(&jw, "response", t->response);
@@ -194,6 +206,8 @@ static const struct member members[] = {
 	MEMBER("rollout_id", FORM_TEXT, rollout_id),
 	MEMBER("session_id", FORM_TEXT, session_id),
 	MEMBER("parent_session_id", FORM_TEXT, parent_session_id),
+	MEMBER("attempt", FORM_NUMBER, attempt),
+	MEMBER("supersedes", FORM_NUMBER, supersedes),
 	MEMBER("request", FORM_JSON, request),
 	MEMBER("response", FORM_JSON, response),
 	MEMBER("finish_reason", FORM_JSON, finish_reason),
@@ -204,6 +218,8 @@ static const struct member members[] = {
 	MEMBER("prompt_token_ids", FORM_JSON, prompt_token_ids),
 	MEMBER("chunk_tokens", FORM_JSON, chunk_tokens),
 	MEMBER("chunk_ms", FORM_JSON, chunk_ms),
+	MEMBER("logprobs_mode", FORM_TEXT, logprobs_mode),
+	MEMBER("prefix_of", FORM_NUMBER, prefix_of),
 	MEMBER("usage", FORM_JSON, usage),
 	MEMBER("sampling", FORM_JSON, sampling),
 	MEMBER("timestamp", FORM_SECONDS, timestamp_us),
@@ -219,8 +235,10 @@ static const struct member upstream_members[] = {
 	MEMBER("dialect", FORM_TEXT, dialect),
 	MEMBER("model", FORM_JSON, upstream_model),
 	MEMBER("system_fingerprint", FORM_JSON, system_fingerprint),
+	MEMBER("headers", FORM_JSON, upstream_headers),
 	MEMBER("attempts", FORM_UNSIGNED, attempts),
 	MEMBER("degraded", FORM_JSON, degraded),
+	MEMBER("synthetic_stream", FORM_BOOL, restreamed),
 };
 
 static bool set_seconds(uint64_t *us, struct json_value value)
@@ -353,6 +371,12 @@ static bool decode_member(struct turn *t, struct span key,
 	if (json_key_is(key, "upstream"))
 		return value.type != JSON_OBJECT ||
 		       decode_upstream(value.text, t, err);
+	if (json_key_is(key, "prefix_break")) {
+		t->prefix_broken = value.type != JSON_NULL;
+		return !t->prefix_broken ||
+		       json_to_u64(value, &t->prefix_break) ||
+		       bad_member(key, err);
+	}
 	m = find_member(members, ARRAY_LEN(members), key);
 	return !m || set_member(t, m, value) || bad_member(key, err);
 }

@@ -44,6 +44,8 @@ struct turn {
 	struct span rollout_id;        /* text; empty: not part of one */
 	struct span session_id;        /* text; from the agent's headers */
 	struct span parent_session_id; /* text */
+	uint64_t attempt;              /* 1; more: the agent asked again */
+	uint64_t supersedes;           /* turn of the attempt before; 0: none */
 
 	struct span request;       /* the body as forwarded */
 	struct span response;      /* JSON: the whole chat.completion */
@@ -58,13 +60,24 @@ struct turn {
 	struct span chunk_tokens;         /* integers: tokens in each chunk */
 	struct span chunk_ms;             /* integers: since the request */
 	enum token_status token_status;
+	struct span logprobs_mode; /* text: raw, processed or unknown */
 
-	struct span usage;              /* JSON object as received */
-	struct span sampling;           /* JSON object */
-	struct span degraded;           /* JSON array of member names */
-	struct span dialect;            /* text */
+	/*
+	 * Was the prompt compared with that of an earlier turn of the same
+	 * lineage and what the model said then?
+	 */
+	uint64_t prefix_of;    /* that turn; 0: with none */
+	bool prefix_broken;    /* it is not that with more behind it */
+	uint64_t prefix_break; /* the first token that differs */
+
+	struct span usage;    /* JSON object as received */
+	struct span sampling; /* JSON object */
+	struct span degraded; /* JSON array of member names */
+	struct span dialect;  /* text */
+	bool restreamed;      /* asked whole, made a stream for the agent */
 	struct span upstream_model;     /* JSON string as received */
 	struct span system_fingerprint; /* JSON string as received */
+	struct span upstream_headers;   /* JSON object: those about versions */
 	unsigned upstream_status;       /* HTTP; 0: no answer came */
 	unsigned attempts;              /* times the request was sent */
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/file.h"
 #include "shared/json_scan.h"
 #include "shared/limits.h"
 
@@ -208,13 +209,49 @@ static void init(struct upstream_answer *a, const struct upstream_plan *plan)
 	buf_init(&a->edited, LIMIT_REPLY_BODY);
 }
 
+/* The first member of the request that is refused; NULL: none is. */
+static const char *refused_member(const struct upstream_plan *plan,
+				  struct span request)
+{
+	struct json_value value;
+
+	for (size_t i = 0; i < plan->refused.count; i++)
+		if (json_find(request, plan->refused.items[i], &value) &&
+		    value.type != JSON_NULL)
+			return plan->refused.items[i];
+	return NULL;
+}
+
+static bool refuse(struct upstream_answer *a, const struct upstream_plan *plan,
+		   const char *member, struct error *err)
+{
+	init(a, plan);
+	if (plan->refusal
+		    ? !file_read(plan->refusal, &a->edited, err)
+		    : !buf_addf(&a->edited, err,
+				"{\"error\":{\"message\":\"Unsupported "
+				"parameter: '%s' is not supported with this "
+				"model.\",\"type\":\"invalid_request_error\","
+				"\"param\":\"%s\",\"code\":"
+				"\"unsupported_parameter\"}}",
+				member, member))
+		return false;
+	a->body = buf_span(&a->edited);
+	a->limit = a->body.len;
+	a->ending = ENDING_KEEP;
+	return write_head(a, 400, "application/json", err);
+}
+
 bool upstream_answer_call(struct upstream_answer *a,
 			  const struct upstream_plan *plan, struct span request,
 			  struct error *err)
 {
 	const char *type, *file = choose_file(plan, request, &type);
+	const char *refused = refused_member(plan, request);
 	bool ok;
 
+	if (refused)
+		return refuse(a, plan, refused, err);
 	init(a, plan);
 	if (plan->fault == FAULT_HTML) {
 		type = "text/html";
@@ -242,7 +279,9 @@ bool upstream_answer_json(struct upstream_answer *a, unsigned status,
 			  const char *json, struct error *err)
 {
 	init(a, NULL);
-	a->body = span_of(json);
+	if (!buf_add(&a->edited, span_of(json), err))
+		return false;
+	a->body = buf_span(&a->edited);
 	a->limit = a->body.len;
 	if (write_head(a, status, "application/json", err))
 		return true;

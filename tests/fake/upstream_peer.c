@@ -18,7 +18,7 @@
 
 #define MODELS                                                   \
 	"{\"object\":\"list\",\"data\":[{\"id\":\"fake-model\"," \
-	"\"object\":\"model\",\"created\":1,\"owned_by\":\"tests\"}]}"
+	"\"object\":\"model\",\"created\":1,\"owned_by\":\"%s\"}]}"
 #define NOT_FOUND \
 	"{\"error\":{\"message\":\"nothing here\",\"type\":\"not_found\"}}"
 #define WRONG_KEY "{\"error\":{\"message\":\"wrong key\",\"type\":\"auth\"}}"
@@ -29,7 +29,7 @@
 struct request {
 	struct span head; /* with its empty line */
 	struct span method, target;
-	struct span authorization;
+	struct span authorization, user_agent;
 	struct span body;
 	bool has_length, has_host;
 };
@@ -40,6 +40,8 @@ static void say(const char *event, uint64_t number, const char *const *members)
 	struct error err;
 	struct buf line;
 
+	if (!number) /* of a probe */
+		return;
 	buf_init(&line, LIMIT_HTTP_HEADERS);
 	jw_init(&jw, &line);
 	jw_object_begin(&jw);
@@ -140,6 +142,8 @@ static const char *parse_field(struct span line, struct request *r)
 		r->has_host = true;
 	if (span_is_nocase(name, "authorization"))
 		r->authorization = line;
+	if (span_is_nocase(name, "user-agent"))
+		r->user_agent = line;
 	if (!span_is_nocase(name, "content-length"))
 		return NULL;
 	if (r->has_length || !span_to_u64(line, &length) ||
@@ -191,6 +195,27 @@ static bool key_is_right(const struct upstream_peer *p, const struct request *r)
 			span_is(span_after(r->authorization, 7), key));
 }
 
+static bool is_models(const struct request *r)
+{
+	return span_is(r->method, "GET") && span_is(r->target, "/v1/models");
+}
+
+/* What octap-proxy asks for itself is not one of the test's requests. */
+static bool is_probe(const struct request *r)
+{
+	return is_models(r) && span_starts_with(r->user_agent, "octap-proxy/");
+}
+
+static bool answer_models(struct upstream_peer *p, struct error *err)
+{
+	const char *owner = p->server->settings->owned_by;
+	char *json = xasprintf(MODELS, owner ? owner : "tests");
+	bool ok = upstream_answer_json(&p->answer, 200, json, err);
+
+	free(json);
+	return ok;
+}
+
 static bool choose_answer(struct upstream_peer *p, const struct request *r,
 			  struct error *err)
 {
@@ -203,18 +228,17 @@ static bool choose_answer(struct upstream_peer *p, const struct request *r,
 			&p->answer,
 			upstream_plan_for(settings, p->server->calls++),
 			r->body, err);
-	if (span_is(r->method, "GET") && span_is(r->target, "/v1/models"))
-		return upstream_answer_json(&p->answer, 200, MODELS, err);
+	if (is_models(r))
+		return answer_models(p, err);
 	return upstream_answer_json(&p->answer, 404, NOT_FOUND, err);
 }
 
-static bool begin_answer(struct upstream_peer *p, const struct request *r)
+static void note_request(struct upstream_peer *p, const struct request *r)
 {
 	char *method = xstrndup(r->method.data, r->method.len);
 	char *target = xstrndup(r->target.data, r->target.len);
 	const char *const members[] = { "method", method, "target", target,
 					NULL };
-	struct error err;
 
 	p->number = ++p->server->requests;
 	save_part(p, "head", r->head);
@@ -222,6 +246,16 @@ static bool begin_answer(struct upstream_peer *p, const struct request *r)
 	say("request", p->number, members);
 	free(method);
 	free(target);
+}
+
+static bool begin_answer(struct upstream_peer *p, const struct request *r)
+{
+	struct error err;
+
+	if (is_probe(r))
+		p->number = 0;
+	else
+		note_request(p, r);
 	if (!choose_answer(p, r, &err)) {
 		fprintf(stderr, "upstream: %s\n", err.text);
 		return false;
@@ -242,7 +276,7 @@ static bool refuse(struct upstream_peer *p, const char *why)
 	struct error err;
 
 	p->number = ++p->server->requests;
-	say("malformed", p->number, members);
+	say("malformed", p->number + 1, members);
 	if (!upstream_answer_json(&p->answer, 400, MALFORMED, &err))
 		return false;
 	p->answer.ending = ENDING_CLOSE;

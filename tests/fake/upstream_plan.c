@@ -51,6 +51,16 @@ static const struct option_entry entries[] = {
 			"\"logprobs\":true",
 	},
 	{
+		SETTING("refuse", LIST, plan.refused),
+		.argument = "MEMBER",
+		.help = "calls with this member get 400",
+	},
+	{
+		SETTING("refusal", TEXT, plan.refusal),
+		.argument = "FILE",
+		.help = "the body then (default: OpenAI's words)",
+	},
+	{
 		SETTING("status", NUMBER, plan.status),
 		.minimum = 200,
 		.maximum = 599,
@@ -105,6 +115,11 @@ static const struct option_entry entries[] = {
 		.argument = "FILE",
 		.help = "one line for each call, a JSON object with any of the "
 			"options above; the last line repeats",
+	},
+	{
+		SETTING("owned-by", TEXT, owned_by),
+		.argument = "NAME",
+		.help = "what its list of models says (default tests)",
 	},
 	{
 		SETTING("save-requests", TEXT, save_folder),
@@ -256,14 +271,20 @@ enum options_result upstream_settings_load(struct upstream_settings *s,
 	return OPTIONS_OK;
 }
 
+static void plan_release(struct upstream_plan *plan)
+{
+	option_list_release(&plan->headers);
+	option_list_release(&plan->refused);
+}
+
 void upstream_settings_release(struct upstream_settings *s)
 {
 	for (size_t i = 0; i < s->scripted_count; i++)
-		option_list_release(&s->scripted[i].headers);
+		plan_release(&s->scripted[i]);
 	for (size_t i = 0; i < s->words.count; i++)
 		free((void *)(uintptr_t)s->words.items[i]);
 	option_list_release(&s->words);
-	option_list_release(&s->plan.headers);
+	plan_release(&s->plan);
 	free(s->scripted);
 	free(s->key);
 }

@@ -31,7 +31,9 @@ enum upstream_fault {
 struct upstream_plan {
 	const char *stream; /* files; NULL: none */
 	const char *body;
-	const char *plain; /* when the call asks for no logprobs */
+	const char *plain;          /* when the call asks for no logprobs */
+	struct option_list refused; /* members of requests */
+	const char *refusal;        /* file; NULL: words of ours */
 	uint64_t status;
 	struct option_list headers;
 	const char *chunk;    /* as given; the next two say the same */
@@ -52,6 +54,7 @@ struct upstream_settings {
 	struct upstream_plan *scripted;
 	size_t scripted_count;
 	struct option_list words; /* which the scripted plans borrow */
+	const char *owned_by;     /* NULL: tests */
 	const char *save_folder;
 	const char *key_file;
 	char *key; /* NULL: anybody may call */

@@ -9,10 +9,10 @@
 #include "tests/unit/undo.h"
 
 static const struct rewrite_rules rules[] = {
-	{ .top_logprobs = 5, .token_ids = true },
+	{ .top_logprobs = 5, .token_ids = TOKEN_IDS_ON },
 	{ .top_logprobs = 0, .max_tokens_cap = 100, .disable_thinking = true },
 	{ .max_tokens_cap = 1, .model_override = "o3" },
-	{ .token_ids = true,
+	{ .token_ids = TOKEN_IDS_ON,
 	  .model_override = "a\"b\n",
 	  .sampling = { "{\"seed\":1,\"temperature\":0.5,\"top_k\":-1}", 40 } },
 };

@@ -17,7 +17,7 @@ says()
 }
 
 check "at first" says '. == {"status":"ok","version":.version,"turns":0,
-	"delivered":0,"in_flight":0,"trace_errors":0,"max_turns_reached":false}'
+	"without_logprobs":0,"dialect":.dialect,"delivered":0,"in_flight":0,"trace_errors":0,"max_turns_reached":false}'
 ask answer "$tmp/stream.json"
 check "after an answer" says '.turns == 1 and .delivered == 1'
 ask answer "$tmp/stream.json"

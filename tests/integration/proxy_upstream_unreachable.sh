@@ -10,7 +10,8 @@ cat >"$tmp/script" <<-END
 	{"fault":"rst","fault-after":300}
 END
 start_upstream "${answers[@]}" --script "$tmp/script"
-start_proxy
+# No list of models is asked for, whose connection would be used again.
+start_proxy --dialect vllm
 
 # unreachable TURN BODY-FILE
 unreachable()

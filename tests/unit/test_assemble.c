@@ -59,8 +59,7 @@ static void release(struct assembly *s)
 	assemble_release(&s->a);
 }
 
-/* --- token_status.
- * ------------------------------------------------------------ */
+/* --- token_status. ------------------------------------------------------ */
 
 static void check_status(const char *const *events, enum token_status expected)
 {
@@ -174,8 +173,7 @@ static void test_assemble__without_choice_0_there_are_no_tokens(
 	       "{\"choices\":[{\"index\":1," TWO ",\"token_ids\":[1,2]}]}");
 }
 
-/* --- What the record gets.
- * ----------------------------------------------------- */
+/* --- What the record gets. ---------------------------------------------- */
 
 static void test_assemble__a_stream_becomes_a_completion(void **state UNUSED)
 {
@@ -418,8 +416,7 @@ static void test_assemble__choices_have_a_limit(void **state UNUSED)
 	release(&s);
 }
 
-/* --- Recorded answers, against an independent reading of them.
- * ------------------ */
+/* --- Recorded answers, against an independent reading of them. ---------- */
 
 /* The same JSON in one spelling: no white space, strings escaped our way. */
 static void canonical(struct json_cursor *c, struct json_writer *jw)

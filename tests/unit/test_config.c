@@ -95,7 +95,8 @@ static void test_config__defaults(void **state UNUSED)
 	assert_int_equal(line.config.run_as_uid, 0);
 	assert_int_equal(line.config.rules.top_logprobs, 5);
 	assert_int_equal(line.config.rules.max_tokens_cap, 0);
-	assert_true(line.config.rules.token_ids);
+	assert_null(line.config.rules.dialect);
+	assert_int_equal(line.config.rules.token_ids, TOKEN_IDS_AUTO);
 	assert_false(line.config.rules.disable_thinking);
 	assert_null(line.config.rules.model_override);
 	assert_int_equal(line.config.rules.sampling.len, 0);
@@ -137,7 +138,8 @@ static void test_config__sampling_is_kept_as_text(void **state UNUSED)
 	line_free(&line);
 }
 
-static void check_token_ids(const char *url, const char *choice, bool expected)
+static void check_token_ids(const char *url, const char *choice,
+			    enum token_ids_rule expected)
 {
 	struct line line;
 
@@ -150,18 +152,19 @@ static void check_token_ids(const char *url, const char *choice, bool expected)
 static void test_config__strict_servers_are_not_asked_for_ids(
 	void **state UNUSED)
 {
-	check_token_ids("http://h", "auto", true);
-	check_token_ids("https://api.openai.com", "auto", false);
-	check_token_ids("https://api.openai.com:443/v1", "auto", false);
-	check_token_ids("https://API.OpenAI.com/v1", "auto", false);
-	check_token_ids("https://router.huggingface.co/v1", "auto", false);
-	check_token_ids("https://api.openai.com.example/v1", "auto", true);
-	check_token_ids("https://api.openai.com", "on", true);
-	check_token_ids("http://h", "off", false);
+	check_token_ids("http://h", "auto", TOKEN_IDS_AUTO);
+	check_token_ids("https://api.openai.com", "auto", TOKEN_IDS_OFF);
+	check_token_ids("https://api.openai.com:443/v1", "auto", TOKEN_IDS_OFF);
+	check_token_ids("https://API.OpenAI.com/v1", "auto", TOKEN_IDS_OFF);
+	check_token_ids("https://router.huggingface.co/v1", "auto",
+			TOKEN_IDS_OFF);
+	check_token_ids("https://api.openai.com.example/v1", "auto",
+			TOKEN_IDS_AUTO);
+	check_token_ids("https://api.openai.com", "on", TOKEN_IDS_ON);
+	check_token_ids("http://h", "off", TOKEN_IDS_OFF);
 }
 
-/* --- Keys.
- * --------------------------------------------------------------------- */
+/* --- Keys. -------------------------------------------------------------- */
 
 static void check_key(const char *const *words, const char *expected)
 {
@@ -293,8 +296,7 @@ static void test_config__no_key_is_ever_printed(void **state UNUSED)
 	line_free(&line);
 }
 
-/* --- Errors.
- * -------------------------------------------------------------------- */
+/* --- Errors. ------------------------------------------------------------ */
 
 static void test_config__errors_name_the_option(void **state UNUSED)
 {

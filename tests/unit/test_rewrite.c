@@ -11,7 +11,7 @@
 
 /* What every request gets without further options. */
 static const struct rewrite_rules usual = { .top_logprobs = 5,
-					    .token_ids = true };
+					    .token_ids = TOKEN_IDS_ON };
 
 #define LOGPROBS "\"logprobs\":true,\"top_logprobs\":5"
 #define ADDED    LOGPROBS ",\"return_token_ids\":true"
@@ -389,8 +389,7 @@ static void test_rewrite__reports_what_was_sampled_with(void **state UNUSED)
 			      "{\"value\":null,\"source\":\"server\"}");
 }
 
-/* --- Hostile requests. ------------------------------------------------------
- */
+/* --- Hostile requests. -------------------------------------------------- */
 
 static void test_rewrite__only_the_outermost_members_count(void **state UNUSED)
 {
@@ -580,7 +579,7 @@ static struct rewrite_rules gen_rules(struct rng *rng)
 
 	return (struct rewrite_rules){
 		.top_logprobs = rng_below(rng, 6),
-		.token_ids = rng_one_in(rng, 2),
+		.token_ids = rng_one_in(rng, 2) ? TOKEN_IDS_ON : TOKEN_IDS_OFF,
 		.max_tokens_cap =
 			rng_one_in(rng, 2) ? 1 + rng_below(rng, 100) : 0,
 		.disable_thinking = rng_one_in(rng, 3),

@@ -177,8 +177,7 @@ static void test_splice__generated_edits(void **state UNUSED)
 	}
 }
 
-/* --- Members cut out of an object. -----------------------------------------
- */
+/* --- Members cut out of an object. -------------------------------------- */
 
 /* Cut the members whose keys begin with an x. */
 static void cut_members(struct span object, struct splice_list *list)

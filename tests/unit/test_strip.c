@@ -251,8 +251,7 @@ static void test_strip__whole_bodies_are_edited_alike(void **state UNUSED)
 	buf_release(&out);
 }
 
-/* --- The member that include_usage moves. -----------------------------------
- */
+/* --- The member that include_usage moves. ------------------------------- */
 
 static void test_strip__moved_member_is_told(void **state UNUSED)
 {
@@ -316,8 +315,7 @@ static void test_strip__place_holds_when_more_is_edited(void **state UNUSED)
 		    "\"finish_reason\":\"stop\"}]^,\"prompt_token_ids\":null}");
 }
 
-/* --- Generated events. -------------------------------------------------------
- */
+/* --- Generated events. -------------------------------------------------- */
 
 /* What a server prints of what was asked for, and unasked. */
 struct server {

@@ -148,8 +148,7 @@ static off_t size_of(const char *path)
 	return status.st_size;
 }
 
-/* --- Whole at every moment. ------------------------------------------------
- */
+/* --- Whole at every moment. --------------------------------------------- */
 
 static void check_every_append(const char *path, unsigned count, size_t size)
 {
@@ -205,8 +204,7 @@ static void test_trace__repeated_history_costs_little(void **state UNUSED)
 	buf_release(&all);
 }
 
-/* --- After a crash. ---------------------------------------------------------
- */
+/* --- After a crash. ----------------------------------------------------- */
 
 /* The file's first `len` bytes give a beginning of the records. */
 static size_t check_truncated(struct span file, size_t len,
@@ -316,8 +314,7 @@ static void test_trace__damage_ends_the_reading(void **state UNUSED)
 	buf_release(&all);
 }
 
-/* --- A second proxy on the same file. ---------------------------------------
- */
+/* --- A second proxy on the same file. ----------------------------------- */
 
 static void check_reopened(const char *path)
 {
@@ -458,8 +455,7 @@ static void test_trace__a_frame_under_a_plain_name_becomes_lines(
 	buf_release(&all);
 }
 
-/* --- A full disk. ------------------------------------------------------------
- */
+/* --- A full disk. ------------------------------------------------------- */
 
 /* No file may grow beyond `size`; RLIM_INFINITY: all may again. */
 static void limit_files(rlim_t size)

@@ -14,6 +14,8 @@ static const struct turn full = {
 	.rollout_id = { "r-1", 3 },
 	.session_id = { "ses_1", 5 },
 	.parent_session_id = { "ses_0", 5 },
+	.attempt = 2,
+	.supersedes = 1,
 	.request = { "{\"n\":9007199254740993}", 22 },
 	.response = { "{\"choices\":[]}", 14 },
 	.finish_reason = { "\"stop\"", 6 },
@@ -26,12 +28,18 @@ static const struct turn full = {
 	.chunk_tokens = { "[1]", 3 },
 	.chunk_ms = { "[12]", 4 },
 	.token_status = TOKENS_EXACT,
+	.logprobs_mode = { "raw", 3 },
+	.prefix_of = 1,
+	.prefix_broken = true,
+	.prefix_break = 0,
 	.usage = { "{\"completion_tokens\":1}", 23 },
 	.sampling = { "{\"seed\":{}}", 11 },
 	.degraded = { "[\"logprobs\"]", 12 },
 	.dialect = { "vllm", 4 },
 	.upstream_model = { "\"m\"", 3 },
 	.system_fingerprint = { "\"fp\"", 4 },
+	.upstream_headers = { "{\"server\":\"x\"}", 14 },
+	.restreamed = true,
 	.upstream_status = 200,
 	.attempts = 2,
 	.timestamp_us = 1790000000123456,
@@ -168,6 +176,7 @@ static void test_turn__wire_names_are_the_ancestors(void **state UNUSED)
 		   "{\"schema\":\"octap.turn/1\",\"turn\":3,"
 		   "\"kind\":\"subagent\",\"rollout_id\":\"r-1\","
 		   "\"session_id\":\"ses_1\",\"parent_session_id\":\"ses_0\","
+		   "\"attempt\":2,\"supersedes\":1,"
 		   "\"request\":{\"n\":9007199254740993},"
 		   "\"response\":{\"choices\":[]},\"finish_reason\":\"stop\","
 		   "\"logprobs\":[{\"token\":\"a\","
@@ -177,11 +186,15 @@ static void test_turn__wire_names_are_the_ancestors(void **state UNUSED)
 		   "\"per_token_logps\":[-0.30000000000000004],"
 		   "\"prompt_token_ids\":[1,2],\"chunk_tokens\":[1],"
 		   "\"chunk_ms\":[12],\"token_status\":\"exact\","
+		   "\"logprobs_mode\":\"raw\",\"prefix_of\":1,"
+		   "\"prefix_break\":0,"
 		   "\"usage\":{\"completion_tokens\":1},"
 		   "\"sampling\":{\"seed\":{}},"
 		   "\"upstream\":{\"status\":200,\"dialect\":\"vllm\","
 		   "\"model\":\"m\",\"system_fingerprint\":\"fp\","
-		   "\"attempts\":2,\"degraded\":[\"logprobs\"]},"
+		   "\"headers\":{\"server\":\"x\"},"
+		   "\"attempts\":2,\"degraded\":[\"logprobs\"],"
+		   "\"synthetic_stream\":true},"
 		   "\"timestamp\":1790000000.123456,\"latency_s\":1.500001,"
 		   "\"ttft_s\":0.000001,\"complete\":true,\"delivered\":true,"
 		   "\"abort_reason\":\"cut\",\"side_effects\":\"possible\"}");
@@ -196,16 +209,20 @@ static void test_turn__absent_members_are_null_or_empty(void **state UNUSED)
 	check_text(buf_span(&line),
 		   "{\"schema\":\"octap.turn/1\",\"turn\":0,\"kind\":\"other\","
 		   "\"rollout_id\":null,\"session_id\":null,"
-		   "\"parent_session_id\":null,\"request\":null,"
+		   "\"parent_session_id\":null,\"attempt\":0,"
+		   "\"supersedes\":null,\"request\":null,"
 		   "\"request_base64\":\"\",\"response\":null,"
 		   "\"finish_reason\":null,\"logprobs\":null,"
 		   "\"completion_tokens\":[],\"completion_token_ids\":[],"
 		   "\"per_token_logps\":[],\"prompt_token_ids\":null,"
 		   "\"chunk_tokens\":[],\"chunk_ms\":[],"
-		   "\"token_status\":\"none\",\"usage\":null,\"sampling\":null,"
+		   "\"token_status\":\"none\",\"logprobs_mode\":null,"
+		   "\"prefix_of\":null,\"prefix_break\":null,"
+		   "\"usage\":null,\"sampling\":null,"
 		   "\"upstream\":{\"status\":null,\"dialect\":null,"
-		   "\"model\":null,\"system_fingerprint\":null,\"attempts\":0,"
-		   "\"degraded\":[]},\"timestamp\":0.000000,"
+		   "\"model\":null,\"system_fingerprint\":null,"
+		   "\"headers\":null,\"attempts\":0,\"degraded\":[],"
+		   "\"synthetic_stream\":false},\"timestamp\":0.000000,"
 		   "\"latency_s\":0.000000,\"ttft_s\":null,\"complete\":false,"
 		   "\"delivered\":false,\"abort_reason\":null,"
 		   "\"side_effects\":null}");

@@ -130,10 +130,14 @@ def read(path):
     choices, usage, prompt = {}, None, None
     for part in parts(path):
         usage = part.get("usage") or usage
-        prompt = prompt or part.get("prompt_token_ids")
+        sglext = part.get("sglext") or {}
+        prompt = (prompt or part.get("prompt_token_ids")
+                  or sglext.get("input_ids"))
         for object in part.get("choices") or []:
             prompt = prompt or object.get("prompt_token_ids")
             choices.setdefault(object["index"], Choice()).add(object)
+        for index, ids in enumerate(sglext.get("output_ids") or []):
+            choices[Number(index)].ids += ids
     first = choices[Number(0)]
     return {
         "of": path.name,

@@ -1,0 +1,166 @@
+/* Names of what we add, found again in a server's refusal. */
+#include "proxy/additions.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/json_scan.h"
+#include "shared/json_text.h"
+#include "shared/mem.h"
+
+static const char *const names[ADDITION_SAMPLING] = {
+	[ADDITION_TOP_LOGPROBS] = "top_logprobs",
+	[ADDITION_LOGPROBS] = "logprobs",
+	[ADDITION_LOGPROBS_WITH_TOOLS] = "logprobs",
+	[ADDITION_N_PROBS] = "n_probs",
+	[ADDITION_TOKEN_IDS] = "return_token_ids",
+	[ADDITION_TOKEN_IDS_OF_STREAM] = "return_token_ids",
+	[ADDITION_SGLEXT] = "return_output_ids_in_sglext",
+	[ADDITION_USAGE] = "stream_options",
+	[ADDITION_THINKING] = "chat_template_kwargs",
+};
+
+/*
+ * Refusals that do not name the member, or name another, or hold only in a
+ * certain kind of request.
+ */
+static const struct {
+	const char *text;
+	enum addition addition;
+} phrases[] = {
+	/* llama.cpp, tools/server */
+	{ "logprobs is not supported with tools + stream",
+	  ADDITION_LOGPROBS_WITH_TOOLS },
+	/* SGLang, serving_chat.py */
+	{ "return_token_ids is not supported with streaming",
+	  ADDITION_TOKEN_IDS_OF_STREAM },
+	/* vLLM, above --max-logprobs */
+	{ "Requested sample logprobs of", ADDITION_TOP_LOGPROBS },
+	{ "enable_thinking", ADDITION_THINKING },
+	{ "include_usage", ADDITION_USAGE },
+	{ "return_input_ids_in_sglext", ADDITION_SGLEXT },
+};
+
+const char *addition_name(enum addition addition)
+{
+	return addition < ADDITION_SAMPLING
+		       ? names[addition]
+		       : sampling_names[addition - ADDITION_SAMPLING];
+}
+
+static bool is_word_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* As a word: "logprobs" is not in "top_logprobs". */
+static bool mentions(struct span text, const char *name)
+{
+	size_t len = strlen(name);
+	const char *end = text.data + text.len;
+
+	for (const char *p = text.data; (size_t)(end - p) >= len; p++) {
+		p = memmem(p, (size_t)(end - p), name, len);
+		if (!p)
+			return false;
+		if ((p == text.data || !is_word_byte(p[-1])) &&
+		    (p + len == end || !is_word_byte(p[len])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in(unsigned set, enum addition addition)
+{
+	return set & 1u << addition;
+}
+
+static enum addition refused_param(struct span body, unsigned added)
+{
+	struct json_value error, param;
+
+	if (!json_find(body, "error", &error) ||
+	    !json_find(error.text, "param", &param) ||
+	    param.type != JSON_STRING)
+		return ADDITION_NONE;
+	for (enum addition a = 0; a < ADDITION_COUNT; a++)
+		if (is_in(added, a) &&
+		    span_is(json_inside(param), addition_name(a)))
+			return a;
+	return ADDITION_NONE;
+}
+
+enum addition addition_refused(struct span body, unsigned added)
+{
+	enum addition param;
+
+	if (!body.len)
+		return ADDITION_NONE;
+	for (size_t i = 0; i < ARRAY_LEN(phrases); i++)
+		if (is_in(added, phrases[i].addition) &&
+		    memmem(body.data, body.len, phrases[i].text,
+			   strlen(phrases[i].text)))
+			return phrases[i].addition;
+	param = refused_param(body, added);
+	if (param != ADDITION_NONE)
+		return param;
+	for (enum addition a = 0; a < ADDITION_COUNT; a++)
+		if (is_in(added, a) && mentions(body, addition_name(a)))
+			return a;
+	return ADDITION_NONE;
+}
+
+void additions_write(struct json_writer *jw, unsigned set)
+{
+	jw_array_begin(jw);
+	for (enum addition a = 0; a < ADDITION_COUNT; a++) {
+		bool again = a > 0 && is_in(set, a - 1) &&
+			     !strcmp(addition_name(a), addition_name(a - 1));
+
+		if (is_in(set, a) && !again)
+			jw_cstring(jw, addition_name(a));
+	}
+	jw_array_end(jw);
+}
+
+void refusals_release(struct refusals *refusals)
+{
+	for (size_t i = 0; i < REFUSALS_MODELS; i++)
+		free(refusals->models[i].model);
+	*refusals = (struct refusals){ 0 };
+}
+
+static size_t find(const struct refusals *refusals, struct span model)
+{
+	size_t i = 0;
+
+	while (i < REFUSALS_MODELS && refusals->models[i].model &&
+	       !span_is(model, refusals->models[i].model))
+		i++;
+	return i;
+}
+
+unsigned refusals_of(const struct refusals *refusals, struct span model)
+{
+	size_t i = find(refusals, model);
+
+	return i < REFUSALS_MODELS ? refusals->models[i].set : 0;
+}
+
+void refusals_add(struct refusals *refusals, struct span model,
+		  enum addition addition)
+{
+	size_t i = find(refusals, model);
+
+	if (i == REFUSALS_MODELS) {
+		i = refusals->next++ % REFUSALS_MODELS;
+		free(refusals->models[i].model);
+		refusals->models[i].model = NULL;
+		refusals->models[i].set = 0;
+	}
+	if (!refusals->models[i].model)
+		refusals->models[i].model =
+			xasprintf("%.*s", (int)model.len, model.data);
+	refusals->models[i].set |= 1u << addition;
+}

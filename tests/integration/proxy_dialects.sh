@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What a server is asked for goes by its dialect, which its list of models
+# tells, or an option.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/saved"
+request "$with_usage,\"tools\":[{\"type\":\"function\"}]" >"$tmp/tools.json"
+traces=0
+
+# asks EXPECTED OWNER FILES OPTIONS REQUEST...: what of ours the requests hold
+asks()
+{
+	local expected=$1 owner=$2 answers=$3 body number=0
+	local -a options
+
+	read -ra options <<<"$4"
+	shift 4
+	start_upstream --stream "$wire/$answers.asked.sse" \
+		--body "$wire/$answers.asked.json" --owned-by "$owner" \
+		--save-requests "$tmp/saved"
+	traces=$((traces + 1))
+	start_proxy --trace "$tmp/$traces.jsonl.zst" "${options[@]}"
+	((${#options[@]})) || wait_until 10 "the dialect" knows_dialect
+	for body in "$@"; do
+		ask answer "$tmp/$body.json"
+		number=$((number + 1))
+		jq -c '[to_entries[] | select(.key | IN("model", "messages",
+			"stream", "stream_options", "tools") | not) |
+			"\(.key)=\(.value)"] | sort | join(" ")' \
+			"$tmp/saved/$number.body"
+	done >"$tmp/asked"
+	check "$owner ${options[*]}" equals "$(cat "$tmp/asked")" "$expected"
+	kill_upstream
+}
+
+knows_dialect()
+{
+	[[ $(health | jq -r .dialect) != null ]]
+}
+
+everything='"logprobs=true return_token_ids=true top_logprobs=5"'
+only='"logprobs=true top_logprobs=5"'
+sglext='"logprobs=true return_input_ids_in_sglext=true '
+sglext+='return_output_ids_in_sglext=true top_logprobs=5"'
+
+asks "$everything"$'\n'"$everything" vllm vllm/text '' stream whole
+asks "$only"$'\n'"$only" openai openai/text '' stream whole
+asks "$sglext"$'\n'"$everything" sglang sglang/text '' stream whole
+asks "$only"$'\n''"n_probs=5"'$'\n'"$only" llamacpp llamacpp/text '' \
+	stream tools whole
+asks "$only" vllm vllm/text '--dialect plain' stream
+asks "$sglext" vllm sglang/text '--dialect sglang' stream
+asks "$only" vllm vllm/text '--dialect vllm --token-ids off' stream

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A refusal that our additions caused does not reach the agent: the call goes
+# out again without what was refused, and so do later ones of that model.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/saved"
+start_upstream --stream "$wire/openai/text.plain.sse" \
+	--body "$wire/openai/text.plain.json" --save-requests "$tmp/saved" \
+	--refuse return_token_ids --refuse top_logprobs --refuse logprobs
+start_proxy --sampling '{"temperature":0.5}'
+
+# sent N: the members of ours in the upstream's request number N
+sent()
+{
+	jq -c '[keys[] | select(IN("logprobs", "top_logprobs", "temperature",
+		"return_token_ids", "stream_options"))]' "$tmp/saved/$1.body"
+}
+
+ask first "$tmp/stream.json"
+check_status first 200
+check "the agent's answer" cmp "$tmp/first" "$wire/openai/text.plain.sse"
+check "refused one after the other" equals \
+	"$(for n in 1 2 3 4; do sent "$n"; done)" \
+	'["logprobs","return_token_ids","stream_options","temperature","top_logprobs"]
+["logprobs","stream_options","temperature","top_logprobs"]
+["logprobs","stream_options","temperature"]
+["stream_options","temperature"]'
+check_record 1 '.upstream.degraded ==
+	["top_logprobs", "logprobs", "return_token_ids"] and .complete and
+	.upstream.attempts == 4 and .token_status == "none" and
+	.sampling.temperature.source == "injected"'
+
+ask second "$tmp/stream.json"
+check "remembered" equals "$(ls "$tmp/saved" | grep -c body)" 5
+check_record 2 '.upstream.attempts == 1 and
+	(.upstream.degraded | length == 3)'
+
+# Of another model nothing is known yet.
+sed 's/fake-model/other-model/' "$tmp/stream.json" >"$tmp/other.json"
+ask other "$tmp/other.json"
+check_record 3 '.upstream.attempts == 4'
+check_records 3
+
+# What the agent itself did wrong it is told, in the server's words.
+printf '{"error":{"message":"messages: too few.","param":"messages"}}' \
+	>"$tmp/no.json"
+kill_upstream
+start_upstream --refuse messages --refusal "$tmp/no.json"
+start_proxy --trace "$tmp/own.jsonl"
+ask own "$tmp/stream.json"
+check_status own 400
+check "unchanged" cmp "$tmp/own" "$tmp/no.json"
+check "once" upstream_saw answered 1
+refute "again" upstream_saw request 2

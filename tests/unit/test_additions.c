@@ -1,0 +1,134 @@
+/* What a refusal is about, and what is remembered of it. */
+#include "proxy/additions.h"
+
+#include <stdio.h>
+
+#include "tests/unit/vectors.h"
+
+#define BIT(addition) (1u << ADDITION_##addition)
+
+static const unsigned usual = BIT(TOP_LOGPROBS) | BIT(LOGPROBS) |
+			      BIT(LOGPROBS_WITH_TOOLS) | BIT(TOKEN_IDS) |
+			      BIT(TOKEN_IDS_OF_STREAM) | BIT(USAGE);
+
+static void check_refused(const char *body, unsigned added,
+			  enum addition expected)
+{
+	enum addition got = addition_refused(span_of(body), added);
+
+	if (got != expected)
+		fail_msg("%s: %d, expected %d", body, (int)got, (int)expected);
+}
+
+static void test_additions__servers_own_words(void **state UNUSED)
+{
+	/* OpenAI */
+	check_refused("{\"error\":{\"message\":\"Unsupported parameter: "
+		      "'logprobs' is not supported with this model.\","
+		      "\"type\":\"invalid_request_error\",\"param\":"
+		      "\"logprobs\",\"code\":\"unsupported_parameter\"}}",
+		      usual, ADDITION_LOGPROBS);
+	/* vLLM */
+	check_refused("{\"error\":{\"message\":\"Requested sample logprobs of "
+		      "25, which is greater than max allowed: 20\","
+		      "\"type\":\"BadRequestError\",\"param\":null}}",
+		      usual, ADDITION_TOP_LOGPROBS);
+	check_refused("{\"object\":\"error\",\"message\":\"[{'type': "
+		      "'extra_forbidden', 'loc': ('body', "
+		      "'return_token_ids'), 'msg': 'Extra inputs are not "
+		      "permitted', 'input': True}]\",\"code\":400}",
+		      usual, ADDITION_TOKEN_IDS);
+	/* SGLang */
+	check_refused("{\"object\":\"error\",\"message\":\"return_token_ids "
+		      "is not supported with streaming on "
+		      "/v1/chat/completions. Please set stream=false\"}",
+		      usual, ADDITION_TOKEN_IDS_OF_STREAM);
+	/* llama.cpp */
+	check_refused("{\"error\":{\"code\":400,\"message\":\"logprobs is not "
+		      "supported with tools + stream\"}}",
+		      usual, ADDITION_LOGPROBS_WITH_TOOLS);
+	/* FastAPI's 422 */
+	check_refused("{\"detail\":[{\"loc\":[\"body\",\"stream_options\"],"
+		      "\"msg\":\"extra fields not permitted\"}]}",
+		      usual, ADDITION_USAGE);
+}
+
+static void test_additions__only_what_was_added(void **state UNUSED)
+{
+	check_refused("logprobs", 0, ADDITION_NONE);
+	check_refused("logprobs", BIT(TOP_LOGPROBS), ADDITION_NONE);
+	check_refused("bad temperature", usual, ADDITION_NONE);
+	check_refused("bad temperature", BIT(SAMPLING), ADDITION_SAMPLING);
+	check_refused("messages: too long", usual, ADDITION_NONE);
+	check_refused("", usual, ADDITION_NONE);
+}
+
+static void test_additions__as_a_word(void **state UNUSED)
+{
+	check_refused("no top_logprobs", BIT(LOGPROBS), ADDITION_NONE);
+	check_refused("logprobs_x, mylogprobs", BIT(LOGPROBS), ADDITION_NONE);
+	check_refused("logprobs", BIT(LOGPROBS), ADDITION_LOGPROBS);
+	check_refused("top_logprobs 'logprobs'", BIT(LOGPROBS),
+		      ADDITION_LOGPROBS);
+	check_refused("logprob", BIT(LOGPROBS), ADDITION_NONE);
+}
+
+static void test_additions__names_once(void **state UNUSED)
+{
+	struct buf out = test_buf();
+	struct json_writer jw;
+	struct error err;
+
+	jw_init(&jw, &out);
+	additions_write(&jw, BIT(LOGPROBS) | BIT(LOGPROBS_WITH_TOOLS) |
+				     BIT(TOKEN_IDS_OF_STREAM) |
+				     1u << (ADDITION_COUNT - 1));
+	assert_true(jw_finish(&jw, &err));
+	check_text(buf_span(&out),
+		   "[\"logprobs\",\"return_token_ids\",\"seed\"]");
+	buf_release(&out);
+}
+
+static void test_additions__remembered_by_model(void **state UNUSED)
+{
+	struct refusals refusals = { 0 };
+
+	assert_int_equal(refusals_of(&refusals, SPAN("\"a\"")), 0);
+	refusals_add(&refusals, SPAN("\"a\""), ADDITION_USAGE);
+	refusals_add(&refusals, SPAN("\"a\""), ADDITION_LOGPROBS);
+	refusals_add(&refusals, SPAN(""), ADDITION_THINKING);
+	assert_int_equal(refusals_of(&refusals, SPAN("\"a\"")),
+			 BIT(USAGE) | BIT(LOGPROBS));
+	assert_int_equal(refusals_of(&refusals, SPAN("\"b\"")), 0);
+	assert_int_equal(refusals_of(&refusals, SPAN("")), BIT(THINKING));
+	refusals_release(&refusals);
+}
+
+static void test_additions__many_models_are_bounded(void **state UNUSED)
+{
+	struct refusals refusals = { 0 };
+	char model[16];
+
+	for (unsigned i = 0; i < 10 * REFUSALS_MODELS; i++) {
+		snprintf(model, sizeof(model), "\"m%u\"", i);
+		refusals_add(&refusals, span_of(model), ADDITION_USAGE);
+		assert_int_equal(refusals_of(&refusals, span_of(model)),
+				 BIT(USAGE));
+	}
+	assert_int_equal(refusals_of(&refusals, SPAN("\"m0\"")), 0);
+	refusals_release(&refusals);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_additions__servers_own_words),
+		cmocka_unit_test(test_additions__only_what_was_added),
+		cmocka_unit_test(test_additions__as_a_word),
+		cmocka_unit_test(test_additions__names_once),
+		cmocka_unit_test(test_additions__remembered_by_model),
+		cmocka_unit_test(test_additions__many_models_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
