@@ -23,19 +23,243 @@ static bool fail(struct json_cursor *c)
 	return false;
 }
 
-static bool is_space(char c)
+/*
+ * The functions below take where to begin and where the source ends, and return
+ * where they stopped: past a value, or NULL when it is none.
+ */
+static const char *skip_space(const char *p, const char *end)
 {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+	while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+		p++;
+	return p;
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+	       (c >= 'A' && c <= 'F');
+}
+
+/* After the backslash: how many bytes the escape has; 0 if it is none. */
+static size_t escape_length(const char *p, const char *end)
+{
+	if (p == end)
+		return 0;
+	if (*p == 'u') {
+		if (end - p < 5)
+			return 0;
+		for (int i = 1; i <= 4; i++)
+			if (!is_hex(p[i]))
+				return 0;
+		return 5;
+	}
+	return memchr("\"\\/bfnrt", *p, 8) ? 1 : 0;
+}
+
+static bool is_plain(char c)
+{
+	return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+}
+
+/* Fixed in length, so that the compiler makes a few vector instructions. */
+#define BLOCK 32
+
+static bool block_is_plain(const char *p)
+{
+	unsigned char special = 0;
+
+	for (size_t i = 0; i < BLOCK; i++)
+		special |= (unsigned char)((unsigned char)p[i] < 0x20) |
+			   (unsigned char)(p[i] == '"') |
+			   (unsigned char)(p[i] == '\\');
+	return !special;
+}
+
+/* `p` is at the opening quote. */
+static const char *scan_string(const char *p, const char *end)
+{
+	for (p++;; p++) {
+		size_t len;
+
+		/* Most strings are short: blocks only for those that are not. */
+		for (int i = 0; i < BLOCK && p < end && is_plain(*p); i++)
+			p++;
+		while (end - p >= BLOCK && block_is_plain(p))
+			p += BLOCK;
+		while (p < end && is_plain(*p))
+			p++;
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			return p + 1;
+		if (*p != '\\')
+			return NULL;
+		len = escape_length(p + 1, end);
+		if (!len)
+			return NULL;
+		p += len;
+	}
+}
+
+static const char *scan_digits(const char *p, const char *end)
+{
+	const char *start = p;
+
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p > start ? p : NULL;
+}
+
+static const char *scan_number(const char *p, const char *end)
+{
+	if (p < end && *p == '-')
+		p++;
+	if (p < end && *p == '0')
+		p++;
+	else
+		p = scan_digits(p, end);
+	if (p && p < end && *p == '.')
+		p = scan_digits(p + 1, end);
+	if (p && p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		p = scan_digits(p, end);
+	}
+	return p;
+}
+
+static const char *scan_word(const char *p, const char *end, struct span word)
+{
+	if ((size_t)(end - p) < word.len || memcmp(p, word.data, word.len) != 0)
+		return NULL;
+	return p + word.len;
+}
+
+/* A value without parts. */
+static const char *scan_scalar(const char *p, const char *end)
+{
+	switch (*p) {
+	case '"':
+		return scan_string(p, end);
+	case 't':
+		return scan_word(p, end, SPAN("true"));
+	case 'f':
+		return scan_word(p, end, SPAN("false"));
+	case 'n':
+		return scan_word(p, end, SPAN("null"));
+	default:
+		return scan_number(p, end);
+	}
+}
+
+/* A key and its colon. */
+static const char *scan_key(const char *p, const char *end)
+{
+	if (p == end || *p != '"')
+		return NULL;
+	p = scan_string(p, end);
+	if (!p)
+		return NULL;
+	p = skip_space(p, end);
+	return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* Which brackets are open: one bit a level, set for an object. */
+struct nesting {
+	unsigned char objects[LIMIT_JSON_DEPTH / 8];
+	unsigned depth;
+};
+
+static bool nesting_push(struct nesting *n, bool object)
+{
+	unsigned char bit = (unsigned char)(1u << (n->depth % 8));
+
+	if (n->depth == LIMIT_JSON_DEPTH)
+		return false;
+	if (object)
+		n->objects[n->depth / 8] |= bit;
+	else
+		n->objects[n->depth / 8] &= (unsigned char)~bit;
+	n->depth++;
+	return true;
+}
+
+static bool nesting_in_object(const struct nesting *n)
+{
+	unsigned top = n->depth - 1;
+
+	return n->objects[top / 8] >> (top % 8) & 1u;
+}
+
+/* After a value: over closing brackets and a comma, to what comes next. */
+static const char *scan_to_next_part(const char *p, const char *end,
+				     struct nesting *n)
+{
+	while (n->depth) {
+		char bracket = nesting_in_object(n) ? '}' : ']';
+
+		p = skip_space(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == ',')
+			return skip_space(p + 1, end);
+		if (*p++ != bracket)
+			return NULL;
+		n->depth--;
+	}
+	return p;
+}
+
+static const char *scan_value(const char *p, const char *end)
+{
+	struct nesting n;
+
+	n.depth = 0;
+	do {
+		if (p == end)
+			return NULL;
+		if (*p == '{' || *p == '[') {
+			if (!nesting_push(&n, *p == '{'))
+				return NULL;
+			p = skip_space(p + 1, end);
+			if (p < end && (*p == '}' || *p == ']'))
+				p = scan_to_next_part(p, end, &n);
+		} else {
+			p = scan_scalar(p, end);
+			if (p)
+				p = scan_to_next_part(p, end, &n);
+		}
+		if (p && n.depth && nesting_in_object(&n))
+			p = scan_key(p, end);
+		if (p && n.depth)
+			p = skip_space(p, end);
+	} while (p && n.depth);
+	return p;
+}
+
+static const char *source_end(const struct json_cursor *c)
+{
+	return c->source.data + c->source.len;
+}
+
+/* The cursor goes to where one of the functions above stopped. */
+static bool go_to(struct json_cursor *c, const char *p)
+{
+	if (!p)
+		return fail(c);
+	c->pos = (size_t)(p - c->source.data);
+	return true;
 }
 
 /* The next byte that is not white space; -1 at the end. */
 static int next_byte(struct json_cursor *c)
 {
-	while (c->pos < c->source.len && is_space(c->source.data[c->pos]))
-		c->pos++;
-	if (c->failed || c->pos == c->source.len)
-		return -1;
-	return (unsigned char)c->source.data[c->pos];
+	const char *end = source_end(c);
+	const char *p = skip_space(c->source.data + c->pos, end);
+
+	c->pos = (size_t)(p - c->source.data);
+	return c->failed || p == end ? -1 : (unsigned char)*p;
 }
 
 bool json_close(struct json_cursor *c)
@@ -45,9 +269,9 @@ bool json_close(struct json_cursor *c)
 	return byte < 0 && !c->failed;
 }
 
-enum json_type json_peek(struct json_cursor *c)
+static enum json_type type_of(int first_byte)
 {
-	switch (next_byte(c)) {
+	switch (first_byte) {
 	case '{':
 		return JSON_OBJECT;
 	case '[':
@@ -77,123 +301,9 @@ enum json_type json_peek(struct json_cursor *c)
 	}
 }
 
-static bool is_hex(char c)
+enum json_type json_peek(struct json_cursor *c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-	       (c >= 'A' && c <= 'F');
-}
-
-/* After the backslash: how many bytes the escape has; 0 if it is none. */
-static size_t escape_length(const char *p, const char *end)
-{
-	if (p == end)
-		return 0;
-	if (*p == 'u') {
-		if (end - p < 5)
-			return 0;
-		for (int i = 1; i <= 4; i++)
-			if (!is_hex(p[i]))
-				return 0;
-		return 5;
-	}
-	return memchr("\"\\/bfnrt", *p, 8) ? 1 : 0;
-}
-
-/* The cursor is at the opening quote. */
-static bool scan_string(struct json_cursor *c)
-{
-	const char *end = c->source.data + c->source.len;
-	const char *p = c->source.data + c->pos + 1;
-
-	for (; p < end; p++) {
-		size_t len;
-
-		if (*p == '"') {
-			c->pos = (size_t)(p + 1 - c->source.data);
-			return true;
-		}
-		if ((unsigned char)*p < 0x20)
-			return fail(c);
-		if (*p != '\\')
-			continue;
-		len = escape_length(p + 1, end);
-		if (!len)
-			return fail(c);
-		p += len;
-	}
-	return fail(c);
-}
-
-static bool is_digit(const struct json_cursor *c, size_t pos)
-{
-	return pos < c->source.len && c->source.data[pos] >= '0' &&
-	       c->source.data[pos] <= '9';
-}
-
-static bool byte_is(const struct json_cursor *c, size_t pos, const char *set)
-{
-	return pos < c->source.len && c->source.data[pos] &&
-	       strchr(set, c->source.data[pos]);
-}
-
-static bool scan_number(struct json_cursor *c)
-{
-	size_t pos = c->pos;
-
-	if (byte_is(c, pos, "-"))
-		pos++;
-	if (!is_digit(c, pos))
-		return fail(c);
-	if (byte_is(c, pos, "0"))
-		pos++;
-	else
-		while (is_digit(c, pos))
-			pos++;
-	if (byte_is(c, pos, ".")) {
-		pos++;
-		if (!is_digit(c, pos))
-			return fail(c);
-		while (is_digit(c, pos))
-			pos++;
-	}
-	if (byte_is(c, pos, "eE")) {
-		pos++;
-		if (byte_is(c, pos, "+-"))
-			pos++;
-		if (!is_digit(c, pos))
-			return fail(c);
-		while (is_digit(c, pos))
-			pos++;
-	}
-	c->pos = pos;
-	return true;
-}
-
-static bool scan_word(struct json_cursor *c, const char *word)
-{
-	if (!span_starts_with(span_after(c->source, c->pos), word))
-		return fail(c);
-	c->pos += strlen(word);
-	return true;
-}
-
-/* A value without parts, of the kind that json_peek() told. */
-static bool scan_scalar(struct json_cursor *c, enum json_type type)
-{
-	switch (type) {
-	case JSON_STRING:
-		return scan_string(c);
-	case JSON_NUMBER:
-		return scan_number(c);
-	case JSON_TRUE:
-		return scan_word(c, "true");
-	case JSON_FALSE:
-		return scan_word(c, "false");
-	case JSON_NULL:
-		return scan_word(c, "null");
-	default:
-		return fail(c);
-	}
+	return type_of(next_byte(c));
 }
 
 static bool enter(struct json_cursor *c, char bracket)
@@ -239,17 +349,18 @@ static bool next_part(struct json_cursor *c, char bracket)
 
 bool json_next_key(struct json_cursor *c, struct span *key)
 {
-	size_t start;
+	const char *start, *quote;
 
 	if (!next_part(c, '}'))
 		return false;
-	start = c->pos;
-	if (json_peek(c) != JSON_STRING || !scan_string(c))
-		return fail(c);
-	*key = span_from(c->source.data + start, c->pos - start);
-	if (next_byte(c) != ':')
-		return fail(c);
-	c->pos++;
+	start = c->source.data + c->pos;
+	if (!go_to(c, scan_key(start, source_end(c))))
+		return false;
+	/* Back over the colon and what is before it. */
+	quote = c->source.data + c->pos - 1;
+	while (*quote != '"')
+		quote--;
+	*key = span_from(start, (size_t)(quote + 1 - start));
 	return true;
 }
 
@@ -258,81 +369,18 @@ bool json_next_item(struct json_cursor *c)
 	return next_part(c, ']');
 }
 
-/* Which brackets are open: one bit a level, set for an object. */
-struct nesting {
-	unsigned char objects[LIMIT_JSON_DEPTH / 8];
-	unsigned depth;
-};
-
-static bool nesting_push(struct nesting *n, bool object)
-{
-	unsigned char bit = (unsigned char)(1u << (n->depth % 8));
-
-	if (n->depth == LIMIT_JSON_DEPTH)
-		return false;
-	if (object)
-		n->objects[n->depth / 8] |= bit;
-	else
-		n->objects[n->depth / 8] &= (unsigned char)~bit;
-	n->depth++;
-	return true;
-}
-
-static bool nesting_in_object(const struct nesting *n)
-{
-	unsigned top = n->depth - 1;
-
-	return n->objects[top / 8] >> (top % 8) & 1u;
-}
-
-/* From inside a value: on to where the next value starts, or to the end. */
-static bool scan_to_next_value(struct json_cursor *c, struct nesting *n)
-{
-	struct span key;
-
-	while (n->depth && !c->failed) {
-		bool more = nesting_in_object(n) ? json_next_key(c, &key)
-						 : json_next_item(c);
-
-		if (more)
-			return true;
-		n->depth--;
-	}
-	return false;
-}
-
-static bool scan_value(struct json_cursor *c)
-{
-	struct nesting n;
-
-	n.depth = 0;
-	do {
-		enum json_type type = json_peek(c);
-
-		if (type != JSON_OBJECT && type != JSON_ARRAY) {
-			if (!scan_scalar(c, type))
-				return false;
-			continue;
-		}
-		if (!nesting_push(&n, type == JSON_OBJECT))
-			return fail(c);
-		c->pos++;
-		c->fresh = true;
-	} while (scan_to_next_value(c, &n));
-	return !c->failed;
-}
-
 bool json_read(struct json_cursor *c, struct json_value *value)
 {
-	enum json_type type = json_peek(c);
-	size_t start = c->pos;
+	int first_byte = next_byte(c);
+	const char *start = c->source.data + c->pos;
 
-	if (c->failed || !scan_value(c))
+	if (first_byte < 0 || !go_to(c, scan_value(start, source_end(c))))
 		return fail(c);
 	c->fresh = false;
 	*value = (struct json_value){
-		.type = type,
-		.text = span_from(c->source.data + start, c->pos - start),
+		.type = type_of(first_byte),
+		.text = span_from(start,
+				  c->pos - (size_t)(start - c->source.data)),
 	};
 	return true;
 }
@@ -354,24 +402,37 @@ static size_t index_of_key(const char *const *names, size_t count,
 	return i;
 }
 
-bool json_pick(struct span object, const char *const *names,
-	       struct json_value *values, size_t count)
+void json_pick_next(struct json_cursor *c, const char *const *names,
+		    struct json_value *values, size_t count)
 {
-	struct json_cursor c;
 	struct span key;
 
 	for (size_t i = 0; i < count; i++)
 		values[i] = JSON_VALUE_NONE;
-	json_open(&c, object);
-	json_enter_object(&c);
-	while (json_next_key(&c, &key)) {
+	if (json_peek(c) != JSON_OBJECT) {
+		json_skip(c);
+		return;
+	}
+	json_enter_object(c);
+	while (json_next_key(c, &key)) {
 		size_t i = index_of_key(names, count, key);
 
 		if (i < count)
-			json_read(&c, &values[i]);
+			json_read(c, &values[i]);
 		else
-			json_skip(&c);
+			json_skip(c);
 	}
+}
+
+bool json_pick(struct span object, const char *const *names,
+	       struct json_value *values, size_t count)
+{
+	struct json_cursor c;
+
+	json_open(&c, object);
+	if (json_peek(&c) != JSON_OBJECT)
+		fail(&c);
+	json_pick_next(&c, names, values, count);
 	if (json_close(&c))
 		return true;
 	for (size_t i = 0; i < count; i++)

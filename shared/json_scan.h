@@ -103,6 +103,13 @@ bool json_pick(struct span object, const char *const *names,
 	       struct json_value *values, size_t count);
 
 /*
+ * The same of the value that comes next, which is consumed; what is no object
+ * has no members.  After an error the values may be of no use.
+ */
+void json_pick_next(struct json_cursor *c, const char *const *names,
+		    struct json_value *values, size_t count);
+
+/*
  * The whole text is one JSON value by RFC 8259, its bytes valid UTF-8.  This
  * is what JSON Lines demands of a record.
  */
