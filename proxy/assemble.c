@@ -93,14 +93,26 @@ static bool keep_root(struct assembler *a, size_t member,
 	return buf->len || buf_add(buf, value.text, err);
 }
 
-static struct choice *find_choice(struct assembler *a, struct span object,
-				  struct error *err)
+/* The index of the choice that comes next; mostly its first member. */
+static uint64_t peek_index(const struct json_cursor *at)
 {
+	struct json_cursor c = *at;
 	struct json_value value;
 	uint64_t index = 0;
+	struct span key;
 
-	if (json_find(object, "index", &value))
-		json_to_u64(value, &index);
+	json_enter_object(&c);
+	while (json_next_key(&c, &key) && json_read(&c, &value))
+		if (json_key_is(key, "index")) {
+			json_to_u64(value, &index);
+			break;
+		}
+	return index;
+}
+
+static struct choice *find_choice(struct assembler *a, uint64_t index,
+				  struct error *err)
+{
 	for (size_t i = 0; i < a->choice_count; i++)
 		if (a->choices[i].index == index)
 			return &a->choices[i];
@@ -117,7 +129,15 @@ static struct choice *find_choice(struct assembler *a, struct span object,
 
 static bool add_number(struct buf *list, uint64_t number, struct error *err)
 {
-	return buf_addf(list, err, "%s%" PRIu64, list->len ? "," : "", number);
+	char text[24];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	if (list->len)
+		text[--at] = ',';
+	return buf_add(list, span_from(text + at, sizeof(text) - at), err);
 }
 
 /* How the tokens of choice 0 came, which a replay repeats. */
@@ -128,28 +148,35 @@ static bool note_chunk(struct assembler *a, size_t tokens, uint64_t now_us,
 	       add_number(&a->chunk_ms, (now_us - a->start_us) / 1000, err);
 }
 
+static bool add_choice(struct assembler *a, struct json_cursor *c,
+		       uint64_t now_us, struct error *err)
+{
+	struct choice *choice = find_choice(a, peek_index(c), err);
+	size_t tokens;
+	bool text;
+
+	if (!choice || !choice_add(choice, c, &tokens, &text, err))
+		return false;
+	if (!a->first_us)
+		a->first_us = now_us;
+	return choice->index || (!tokens && !text) || a->whole ||
+	       note_chunk(a, tokens, now_us, err);
+}
+
+/* `choices` is well-formed: it was read as a part of the answer. */
 static bool add_choices(struct assembler *a, struct json_value choices,
 			uint64_t now_us, struct error *err)
 {
 	struct json_cursor c;
-	struct json_value object;
 
 	if (choices.type != JSON_ARRAY)
 		return true;
 	json_open(&c, choices.text);
 	json_enter_array(&c);
-	while (json_next_item(&c) && json_read(&c, &object)) {
-		struct choice *choice = find_choice(a, object.text, err);
-		size_t tokens;
-		bool text;
-
-		if (!choice ||
-		    !choice_add(choice, object.text, &tokens, &text, err))
-			return false;
-		if (!a->first_us)
-			a->first_us = now_us;
-		if (choice->index == 0 && (tokens || text) && !a->whole &&
-		    !note_chunk(a, tokens, now_us, err))
+	while (json_next_item(&c)) {
+		if (json_peek(&c) != JSON_OBJECT)
+			json_skip(&c);
+		else if (!add_choice(a, &c, now_us, err))
 			return false;
 	}
 	return true;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/json_text.h"
 #include "shared/limits.h"
@@ -221,23 +222,45 @@ static struct span told_id(struct json_value token, struct json_value id)
 	return SPAN_NONE;
 }
 
+/* "-D.DDD", as servers print most: there is no need to compute it. */
+static bool is_plainly_usable(struct span number)
+{
+	const char *point;
+	size_t left;
+
+	if (number.data[0] != '-' || number.len > 32)
+		return false;
+	point = memchr(number.data, '.', number.len);
+	if (!point || point - number.data > 4)
+		return false;
+	left = (size_t)(number.data + number.len - point);
+	return !memchr(point, 'e', left) && !memchr(point, 'E', left);
+}
+
 static bool is_usable(struct json_value logprob)
 {
 	double number;
 
+	if (logprob.type == JSON_NUMBER && is_plainly_usable(logprob.text))
+		return true;
 	return json_to_double(logprob, &number) && number <= 0 &&
 	       number > PLACEHOLDER_LOGPROB;
 }
 
-static bool add_entry(struct choice *choice, struct span entry,
+/* The cursor is at an entry of logprobs.content. */
+static bool add_entry(struct choice *choice, struct json_cursor *c,
 		      struct error *err)
 {
 	enum { TOKEN, LOGPROB, ID, COUNT };
 	static const char *const names[COUNT] = { "token", "logprob", "id" };
 	struct json_value v[COUNT];
-	struct span id;
+	struct span entry, id;
+	size_t start;
 
-	json_pick(entry, names, v, COUNT);
+	json_peek(c);
+	start = c->pos;
+	json_pick_next(c, names, v, COUNT);
+	entry = span_from(c->source.data + start, c->pos - start);
 	choice->entry_count++;
 	if (v[TOKEN].type != JSON_STRING || !is_usable(v[LOGPROB]))
 		choice->bad_entry = true;
@@ -256,21 +279,36 @@ static bool add_entry(struct choice *choice, struct span entry,
 			err);
 }
 
-static bool add_logprobs(struct choice *choice, struct json_value logprobs,
+static bool add_entries(struct choice *choice, struct json_cursor *c,
+			struct error *err)
+{
+	if (json_peek(c) != JSON_ARRAY) {
+		json_skip(c);
+		return true;
+	}
+	json_enter_array(c);
+	while (json_next_item(c))
+		if (!add_entry(choice, c, err))
+			return false;
+	return true;
+}
+
+static bool add_logprobs(struct choice *choice, struct json_cursor *c,
 			 struct error *err)
 {
-	struct json_value content, entry;
-	struct json_cursor c;
+	struct span key;
 
-	if (logprobs.type != JSON_OBJECT ||
-	    !json_find(logprobs.text, "content", &content) ||
-	    content.type != JSON_ARRAY)
+	if (json_peek(c) != JSON_OBJECT) {
+		json_skip(c);
 		return true;
-	json_open(&c, content.text);
-	json_enter_array(&c);
-	while (json_next_item(&c) && json_read(&c, &entry))
-		if (!add_entry(choice, entry.text, err))
+	}
+	json_enter_object(c);
+	while (json_next_key(c, &key)) {
+		if (!json_key_is(key, "content"))
+			json_skip(c);
+		else if (!add_entries(choice, c, err))
 			return false;
+	}
 	return true;
 }
 
@@ -294,49 +332,75 @@ bool choice_add_ids(struct choice *choice, struct json_value ids,
 	return true;
 }
 
-bool choice_add(struct choice *choice, struct span object, size_t *tokens,
-		bool *text, struct error *err)
-{
-	enum {
-		DELTA,
-		MESSAGE,
-		LOGPROBS,
-		TOKEN_IDS,
-		RESPONSE_IDS,
-		PROMPT_IDS,
-		FINISH_REASON,
-		COUNT,
-	};
-	static const char *const names[COUNT] = {
-		[DELTA] = "delta",
-		[MESSAGE] = "message",
-		[LOGPROBS] = "logprobs",
-		[TOKEN_IDS] = "token_ids",
-		[RESPONSE_IDS] = "response_token_ids",
-		[PROMPT_IDS] = "prompt_token_ids",
-		[FINISH_REASON] = "finish_reason",
-	};
-	size_t entries = choice->entry_count, ids = choice->id_count;
-	struct json_value v[COUNT];
+/* Where in the choice they are is not known before: the other members. */
+enum {
+	DELTA,
+	MESSAGE,
+	TOKEN_IDS,
+	RESPONSE_IDS,
+	PROMPT_IDS,
+	FINISH_REASON,
+	MEMBERS,
+};
 
-	json_pick(object, names, v, COUNT);
-	*text = false;
+static const char *const member_names[MEMBERS] = {
+	[DELTA] = "delta",
+	[MESSAGE] = "message",
+	[TOKEN_IDS] = "token_ids",
+	[RESPONSE_IDS] = "response_token_ids",
+	[PROMPT_IDS] = "prompt_token_ids",
+	[FINISH_REASON] = "finish_reason",
+};
+
+static bool add_members(struct choice *choice, const struct json_value *v,
+			bool *text, struct error *err)
+{
 	if (!add_message(choice, v[DELTA].text, text, err) ||
 	    !add_message(choice, v[MESSAGE].text, text, err) ||
-	    !add_logprobs(choice, v[LOGPROBS], err) ||
 	    !choice_add_ids(choice,
 			    v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
 							      : RESPONSE_IDS],
 			    err) ||
 	    !set_once(&choice->prompt_ids, v[PROMPT_IDS], JSON_ARRAY, err))
 		return false;
-	entries = choice->entry_count - entries;
-	ids = choice->id_count - ids;
-	*tokens = ids > entries ? ids : entries;
 	if (v[FINISH_REASON].type != JSON_STRING)
 		return true;
 	buf_clear(&choice->finish_reason);
 	return buf_add(&choice->finish_reason, v[FINISH_REASON].text, err);
+}
+
+bool choice_add(struct choice *choice, struct json_cursor *c, size_t *tokens,
+		bool *text, struct error *err)
+{
+	size_t entries = choice->entry_count, ids = choice->id_count;
+	struct json_value v[MEMBERS];
+	struct span key;
+
+	for (size_t i = 0; i < MEMBERS; i++)
+		v[i] = JSON_VALUE_NONE;
+	json_enter_object(c);
+	while (json_next_key(c, &key)) {
+		size_t i = 0;
+
+		if (json_key_is(key, "logprobs")) {
+			if (!add_logprobs(choice, c, err))
+				return false;
+			continue;
+		}
+		while (i < MEMBERS && !json_key_is(key, member_names[i]))
+			i++;
+		if (i < MEMBERS)
+			json_read(c, &v[i]);
+		else
+			json_skip(c);
+	}
+	*text = false;
+	if (!add_members(choice, v, text, err))
+		return false;
+	entries = choice->entry_count - entries;
+	ids = choice->id_count - ids;
+	*tokens = ids > entries ? ids : entries;
+	return true;
 }
 
 bool choice_is_finished(const struct choice *choice)

@@ -58,11 +58,12 @@ void choice_init(struct choice *choice, uint64_t index);
 void choice_release(struct choice *choice);
 
 /*
- * Add one element of `choices`: its delta (of a stream) or message (of a whole
- * body), log-probabilities, ids and finish_reason.  *tokens: how many it
- * brought; *text: whether it brought any text or call.
+ * Add the element of `choices` that comes next, a well-formed object, which is
+ * consumed: its delta (of a stream) or message (of a whole body),
+ * log-probabilities, ids and finish_reason.  *tokens: how many it brought;
+ * *text: whether it brought any text or call.
  */
-bool choice_add(struct choice *choice, struct span object, size_t *tokens,
+bool choice_add(struct choice *choice, struct json_cursor *c, size_t *tokens,
 		bool *text, struct error *err) MUST_USE;
 
 /* Ids that came apart from the choice; *ids: a JSON array. */

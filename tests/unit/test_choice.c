@@ -6,6 +6,15 @@
 #include "shared/limits.h"
 #include "tests/unit/vectors.h"
 
+static bool add_piece(struct choice *choice, struct span object, size_t *tokens,
+		      bool *text, struct error *err)
+{
+	struct json_cursor c;
+
+	json_open(&c, object);
+	return choice_add(choice, &c, tokens, text, err);
+}
+
 /* Add one piece; how many tokens it brought, and whether any text. */
 static void check_add(struct choice *choice, const char *piece, size_t tokens,
 		      bool text)
@@ -15,7 +24,7 @@ static void check_add(struct choice *choice, const char *piece, size_t tokens,
 	bool got_text = !text;
 	size_t got = 99;
 
-	if (!choice_add(choice, g.text, &got, &got_text, &err))
+	if (!add_piece(choice, g.text, &got, &got_text, &err))
 		fail_msg("%s: %s", piece, err.text);
 	if (got != tokens || got_text != text)
 		fail_msg("%s: %zu tokens, %s text", piece, got,
@@ -49,8 +58,8 @@ static void check_joined(const char *const *pieces, const char *expected)
 		size_t tokens;
 		bool text;
 
-		assert_true(choice_add(&choice, span_of(*pieces), &tokens,
-				       &text, &err));
+		assert_true(add_piece(&choice, span_of(*pieces), &tokens, &text,
+				      &err));
 	}
 	check_written(&choice, true, expected);
 	choice_release(&choice);
@@ -174,7 +183,7 @@ static void check_ids(const char *piece, const char *expected)
 	bool text;
 
 	choice_init(&choice, 0);
-	assert_true(choice_add(&choice, span_of(piece), &tokens, &text, &err));
+	assert_true(add_piece(&choice, span_of(piece), &tokens, &text, &err));
 	check_text(choice_ids(&choice), expected);
 	choice_release(&choice);
 }
@@ -222,8 +231,7 @@ static void check_bad(const char *members, bool bad)
 
 	choice_init(&choice, 0);
 	putf(&piece, "{%s}", members);
-	assert_true(
-		choice_add(&choice, buf_span(&piece), &tokens, &text, &err));
+	assert_true(add_piece(&choice, buf_span(&piece), &tokens, &text, &err));
 	if (choice.bad_entry != bad)
 		fail_msg("%s", members);
 	choice_release(&choice);
@@ -277,8 +285,7 @@ static void check_finished(const char *reason, bool finished)
 	choice_init(&choice, 0);
 	assert_false(choice_is_finished(&choice));
 	putf(&piece, "{\"finish_reason\":%s}", reason);
-	assert_true(
-		choice_add(&choice, buf_span(&piece), &tokens, &text, &err));
+	assert_true(add_piece(&choice, buf_span(&piece), &tokens, &text, &err));
 	if (choice_is_finished(&choice) != finished)
 		fail_msg("%s", reason);
 	choice_release(&choice);
@@ -335,8 +342,7 @@ static void test_choice__tool_calls_have_a_limit(void **state UNUSED)
 
 		putf(&piece, "{\"delta\":{\"tool_calls\":[{\"index\":%d}]}}",
 		     i);
-		ok = choice_add(&choice, buf_span(&piece), &tokens, &text,
-				&err);
+		ok = add_piece(&choice, buf_span(&piece), &tokens, &text, &err);
 		assert_int_equal(ok, i < LIMIT_TOOL_CALLS);
 		buf_release(&piece);
 	}
