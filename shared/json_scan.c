@@ -56,23 +56,57 @@ static size_t escape_length(const char *p, const char *end)
 	return memchr("\"\\/bfnrt", *p, 8) ? 1 : 0;
 }
 
-static bool is_plain(char c)
+/* Eight bytes as a number, the first as its lowest. */
+static uint64_t load8(const char *p)
 {
-	return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+	const unsigned char *u = (const unsigned char *)p;
+
+	return (uint64_t)u[0] | (uint64_t)u[1] << 8 | (uint64_t)u[2] << 16 |
+	       (uint64_t)u[3] << 24 | (uint64_t)u[4] << 32 |
+	       (uint64_t)u[5] << 40 | (uint64_t)u[6] << 48 |
+	       (uint64_t)u[7] << 56;
 }
 
-/* Fixed in length, so that the compiler makes a few vector instructions. */
-#define BLOCK 32
+#define EACH(byte) (0x0101010101010101u * (byte))
 
-static bool block_is_plain(const char *p)
+/*
+ * Of eight bytes, the high bits of those that are zero; of the bytes that
+ * follow a zero any.  So the lowest bit is right, and that is all we ask for.
+ */
+static uint64_t mark_zeros(uint64_t bytes)
 {
-	unsigned char special = 0;
+	return (bytes - EACH(0x01)) & ~bytes & EACH(0x80);
+}
 
-	for (size_t i = 0; i < BLOCK; i++)
-		special |= (unsigned char)((unsigned char)p[i] < 0x20) |
-			   (unsigned char)(p[i] == '"') |
-			   (unsigned char)(p[i] == '\\');
-	return !special;
+static uint64_t mark_special(uint64_t bytes)
+{
+	return mark_zeros(bytes ^ EACH('"')) | mark_zeros(bytes ^ EACH('\\')) |
+	       ((bytes - EACH(0x20)) & ~bytes & EACH(0x80));
+}
+
+static uint64_t mark_others_than_digits(uint64_t bytes)
+{
+	bytes ^= EACH('0');
+	return ((bytes + EACH(0x80 - 10)) | bytes) & EACH(0x80);
+}
+
+static size_t first_marked(uint64_t marks)
+{
+	return (size_t)__builtin_ctzll(marks) / 8;
+}
+
+/* To the first quote, backslash or control byte, or the end. */
+static const char *skip_plain(const char *p, const char *end)
+{
+	for (; end - p >= 8; p += 8) {
+		uint64_t marks = mark_special(load8(p));
+
+		if (marks)
+			return p + first_marked(marks);
+	}
+	while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
+		p++;
+	return p;
 }
 
 /* `p` is at the opening quote. */
@@ -81,13 +115,7 @@ static const char *scan_string(const char *p, const char *end)
 	for (p++;; p++) {
 		size_t len;
 
-		/* Most strings are short: blocks only for those that are not. */
-		for (int i = 0; i < BLOCK && p < end && is_plain(*p); i++)
-			p++;
-		while (end - p >= BLOCK && block_is_plain(p))
-			p += BLOCK;
-		while (p < end && is_plain(*p))
-			p++;
+		p = skip_plain(p, end);
 		if (p == end)
 			return NULL;
 		if (*p == '"')
@@ -101,12 +129,24 @@ static const char *scan_string(const char *p, const char *end)
 	}
 }
 
+static const char *skip_digits(const char *p, const char *end)
+{
+	for (; end - p >= 8; p += 8) {
+		uint64_t marks = mark_others_than_digits(load8(p));
+
+		if (marks)
+			return p + first_marked(marks);
+	}
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
 static const char *scan_digits(const char *p, const char *end)
 {
 	const char *start = p;
 
-	while (p < end && *p >= '0' && *p <= '9')
-		p++;
+	p = skip_digits(p, end);
 	return p > start ? p : NULL;
 }
 

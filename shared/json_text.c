@@ -221,12 +221,27 @@ static size_t utf8_length(const unsigned char *p, size_t len)
 	return need;
 }
 
+/* Fixed in length, so that the compiler makes a few vector instructions. */
+#define BLOCK 32
+
+static bool block_is_ascii(const unsigned char *p)
+{
+	unsigned char all = 0;
+
+	for (size_t i = 0; i < BLOCK; i++)
+		all |= p[i];
+	return all < 0x80;
+}
+
 size_t utf8_prefix(struct span text)
 {
 	const unsigned char *bytes = (const unsigned char *)text.data;
 	size_t pos = 0, len;
 
 	for (; pos < text.len; pos += len) {
+		len = BLOCK;
+		if (text.len - pos >= BLOCK && block_is_ascii(bytes + pos))
+			continue;
 		len = utf8_length(bytes + pos, text.len - pos);
 		if (!len)
 			break;

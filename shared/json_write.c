@@ -201,16 +201,6 @@ void jw_wrapped(struct json_writer *jw, const char *open, struct span inside,
 	put(jw, span_of(close));
 }
 
-static size_t line_length(struct span text)
-{
-	size_t len = 0;
-
-	while (len < text.len && text.data[len] != '\n' &&
-	       text.data[len] != '\r')
-		len++;
-	return len;
-}
-
 static void put_utf8(struct json_writer *jw, struct span text)
 {
 	for (;;) {
@@ -232,7 +222,7 @@ void jw_raw_on_one_line(struct json_writer *jw, struct span json)
 	}
 	value_begin(jw);
 	while (json.len) {
-		size_t len = line_length(json);
+		size_t len = span_line_length(json);
 
 		put_utf8(jw, span_from(json.data, len));
 		if (len < json.len) {

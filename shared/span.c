@@ -69,6 +69,19 @@ struct span span_trim(struct span span)
 	return span;
 }
 
+size_t span_line_length(struct span span)
+{
+	const char *end;
+
+	if (!span.len)
+		return 0;
+	end = memchr(span.data, '\n', span.len);
+	if (end)
+		span.len = (size_t)(end - span.data);
+	end = memchr(span.data, '\r', span.len);
+	return end ? (size_t)(end - span.data) : span.len;
+}
+
 bool span_to_u64(struct span span, uint64_t *value)
 {
 	uint64_t sum = 0;

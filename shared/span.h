@@ -37,6 +37,9 @@ bool span_contains(struct span span, const char *needle);
 /* Without the spaces, tabs and line breaks at both ends. */
 struct span span_trim(struct span span);
 
+/* How many bytes come before the first CR or LF, or the end. */
+size_t span_line_length(struct span span);
+
 /* The whole span is an unsigned decimal number that fits. */
 bool span_to_u64(struct span span, uint64_t *value);
 

@@ -27,12 +27,9 @@ void sse_release(struct sse_parser *sse)
 static struct span take_line(struct span *text)
 {
 	struct span line = *text;
-	size_t len = 0, end;
+	size_t end = span_line_length(line);
 
-	while (len < text->len && text->data[len] != '\n' &&
-	       text->data[len] != '\r')
-		len++;
-	line.len = end = len;
+	line.len = end;
 	if (end < text->len)
 		end += text->data[end] == '\r' && end + 1 < text->len &&
 				       text->data[end + 1] == '\n'
@@ -135,6 +132,7 @@ static size_t find_event_end(struct sse_parser *sse, struct span bytes)
 		sse->after_cr = c == '\r';
 		if (c != '\n' && c != '\r') {
 			sse->line_has_bytes = true;
+			i += span_line_length(span_after(bytes, i)) - 1;
 			continue;
 		}
 		if (sse->line_has_bytes) {
