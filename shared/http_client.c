@@ -5,6 +5,9 @@
  * libcurl may not be entered again from inside one of its callbacks, so
  * anything that would do that (cancel, resume) only marks the call; the marks
  * are acted on when libcurl has returned.
+ *
+ * libcurl hands over each chunk of the chunked coding, so a server's every
+ * event, by itself.  What one read brought is put together and handed on once.
  */
 #include "shared/http_client.h"
 
@@ -27,6 +30,7 @@
 
 struct http_client {
 	struct loop *loop;
+	struct http_call *arrived; /* those with something in `body` */
 	CURLM *multi;
 	struct event *timer;
 	struct loop_timer *sweep; /* acts on marks */
@@ -42,6 +46,8 @@ struct http_call {
 	CURL *easy;
 	struct curl_slist *headers;
 	struct buf reply_headers;
+	struct buf body; /* came, and not yet handed on */
+	struct http_call *next_arrived;
 	unsigned status;
 	unsigned attempts;
 	size_t body_len;
@@ -62,8 +68,21 @@ struct socket_watch {
 	struct event *event;
 };
 
+static void forget_arrived(struct http_call *call)
+{
+	struct http_call **link = &call->client->arrived;
+
+	if (!call->body.len)
+		return;
+	while (*link != call)
+		link = &(*link)->next_arrived;
+	*link = call->next_arrived;
+	buf_clear(&call->body);
+}
+
 static void call_free(struct http_call *call)
 {
+	forget_arrived(call);
 	*call->link = call->next;
 	if (call->next)
 		call->next->link = call->link;
@@ -72,6 +91,7 @@ static void call_free(struct http_call *call)
 	curl_slist_free_all(call->headers);
 	loop_timer_free(call->idle_timer);
 	buf_release(&call->reply_headers);
+	buf_release(&call->body);
 	free(call);
 }
 
@@ -144,6 +164,23 @@ static void collect_finished(struct http_client *client)
 	}
 }
 
+/* The call may be cancelled by its handler, but not freed. */
+static void hand_on(struct http_call *call)
+{
+	if (!call->cancelled && !call->failed && !call->left)
+		call->handler.on_body(call, buf_span(&call->body), call->arg);
+}
+
+static void hand_on_arrived(struct http_client *client)
+{
+	while (client->arrived) {
+		struct http_call *call = client->arrived;
+
+		hand_on(call);
+		forget_arrived(call);
+	}
+}
+
 static bool act_on_mark(struct http_call *call)
 {
 	if (call->cancelled) {
@@ -167,6 +204,7 @@ static void run_marks(struct http_client *client)
 	/* A callback may change the list: after each action start again. */
 	while (call)
 		call = act_on_mark(call) ? client->calls : call->next;
+	hand_on_arrived(client);
 	collect_finished(client);
 }
 
@@ -186,6 +224,7 @@ static void enter_curl(struct http_client *client, curl_socket_t socket,
 	int running;
 
 	curl_multi_socket_action(client->multi, socket, events, &running);
+	hand_on_arrived(client);
 	collect_finished(client);
 	run_marks(client);
 }
@@ -338,14 +377,25 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 static size_t on_body(char *data, size_t size, size_t count, void *arg)
 {
 	struct http_call *call = arg;
+	struct http_client *client = call->client;
+	struct error err;
 
 	if (call->cancelled || call->failed)
 		return 0;
 	if (call->left)
 		return size * count;
 	call->last_byte_ms = clock_monotonic_ms();
-	call->handler.on_body(call, span_from(data, size * count), call->arg);
-	return call->cancelled ? 0 : size * count;
+	if (!buf_reserve(&call->body, size * count, &err)) {
+		fail_call(call, ERROR_TOO_LARGE, "too much in one read");
+		return 0;
+	}
+	if (!call->body.len) {
+		call->next_arrived = client->arrived;
+		client->arrived = call;
+	}
+	return buf_add(&call->body, span_from(data, size * count), &err)
+		       ? size * count
+		       : 0;
 }
 
 static int on_sending(void *arg, char *remote UNUSED, char *local UNUSED,
@@ -451,6 +501,7 @@ struct http_call *http_call_start(struct http_client *client,
 	call->idle_timeout_ms = request->idle_timeout_ms;
 	call->last_byte_ms = clock_monotonic_ms();
 	buf_init(&call->reply_headers, LIMIT_REPLY_HEADERS);
+	buf_init(&call->body, LIMIT_REPLY_READ);
 	call->next = client->calls;
 	call->link = &client->calls;
 	if (call->next)

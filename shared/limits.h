@@ -17,6 +17,7 @@
 
 /* HTTP client: what an upstream may send us. */
 #define LIMIT_REPLY_HEADERS (64u << 10)
+#define LIMIT_REPLY_READ    (16u << 20) /* what libcurl takes at once */
 #define LIMIT_REPLY_BODY    (64u << 20) /* a whole (not streamed) answer */
 #define LIMIT_REPLY_ERROR   (1u << 20)  /* an answer with status >= 400 */
 
