@@ -42,6 +42,14 @@ bool file_read(const char *path, struct buf *out, struct error *err)
 	return ok;
 }
 
+bool file_is_readable(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISREG(status.st_mode) &&
+	       !access(path, R_OK);
+}
+
 bool file_write_fd(int fd, struct span bytes)
 {
 	while (bytes.len) {

@@ -15,6 +15,9 @@
 bool file_read(const char *path, struct buf *out, struct error *err) MUST_USE;
 bool file_read_fd(int fd, struct buf *out, struct error *err) MUST_USE;
 
+/* Is it a regular file that could be read? */
+bool file_is_readable(const char *path) MUST_USE;
+
 /* All of `bytes`; errno on failure. */
 bool file_write_fd(int fd, struct span bytes);
 

@@ -20,7 +20,8 @@
  * included.
  *
  * Proxies named in the environment are used as libcurl uses them, never for
- * loopback.  Nothing is decompressed and no redirect is followed.
+ * loopback.  Nothing is decompressed and no redirect is followed.  Who may have
+ * signed a server's certificate is looked up by shared/ca_bundle.h.
  *
  * libcurl sends a request again, by itself, when a kept-alive connection turns
  * out to be closed before the first byte of an answer.  Idle connections are

@@ -35,9 +35,10 @@
 /* One record of a trace, uncompressed. */
 #define LIMIT_TRACE_RECORD (1u << 30)
 
-/* Files a person gives us: keys, tasks, sampling. */
+/* Files a person gives us: keys, tasks, sampling, certificates. */
 #define LIMIT_KEY_FILE  (16u << 10)
 #define LIMIT_TASK_FILE (64u << 20)
+#define LIMIT_CA_BUNDLE (16u << 20)
 
 /* A task. */
 #define LIMIT_TASK_COMMANDS 1000 /* setup or verify commands */

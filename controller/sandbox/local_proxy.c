@@ -27,9 +27,21 @@ enum { FD_LOG = 2, FD_UPSTREAM_KEY = 3, FD_CLIENT_KEY = 4 };
 
 /* What of octap's environment it may see: how to reach the model server. */
 static const char *const passed_variables[] = {
-	"http_proxy",    "https_proxy", "HTTPS_PROXY", "all_proxy",
-	"ALL_PROXY",     "no_proxy",    "NO_PROXY",    "SSL_CERT_FILE",
-	"SSL_CERT_DIR",  "PATH",        "TZ",          "ASAN_OPTIONS",
+	"http_proxy",
+	"https_proxy",
+	"HTTPS_PROXY",
+	"all_proxy",
+	"ALL_PROXY",
+	"no_proxy",
+	"NO_PROXY",
+	"SSL_CERT_FILE",
+	"SSL_CERT_DIR",
+	"CURL_CA_BUNDLE",
+	"REQUESTS_CA_BUNDLE",
+	"NODE_EXTRA_CA_CERTS",
+	"PATH",
+	"TZ",
+	"ASAN_OPTIONS",
 	"UBSAN_OPTIONS",
 };
 
