@@ -13,7 +13,7 @@ declare -A packages=(
 	[build]="gcc libc6-dev pkg-config libevent-dev
 		libcurl4-openssl-dev libcjson-dev libzstd-dev"
 	[run]="bubblewrap ca-certificates python3-minimal"
-	[check]="libcmocka-dev curl jq zstd strace util-linux procps"
+	[check]="libcmocka-dev curl jq zstd strace util-linux procps socat openssl"
 	[fuzz]="clang libclang-rt-14-dev"
 	[lint]="clang-format clang-tidy shellcheck"
 )
