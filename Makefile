@@ -31,19 +31,36 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wformat=2 \
 	-Wwrite-strings -Wcast-qual -fno-common
 HARDENING := -fstack-protector-strong -fPIE \
 	$(if $(SANITIZE)$(DEBUG),,-D_FORTIFY_SOURCE=2)
+
+# The static program: nothing is shared, what is not used is left out, and its
+# bytes depend on the sources only.  The names it looks up need no modules of
+# libc's (proxy/main.c), so ld's warnings of those say nothing.
+STATIC_LIBS    := build/static/libs
+STATIC_CFLAGS  := -DOCTAP_STATIC -ffunction-sections -fdata-sections \
+	-fno-asynchronous-unwind-tables
+STATIC_LDFLAGS := -static-pie -s -Wl,--gc-sections -Wl,--build-id=none \
+	-Wl,-z,pack-relative-relocs -Wl,--no-warnings -L$(STATIC_LIBS)/lib
+
+ifdef STATIC
+PKG_CFLAGS := -I$(STATIC_LIBS)/include $(STATIC_CFLAGS)
+PKG_LIBS   := -lcurl -lssl -lcrypto -levent_extra -levent_core -lzstd
+endif
+
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -include shared/banned.h \
 	$(WARNINGS) $(HARDENING) \
 	$(if $(DEBUG),-g3 -Og) \
 	$(if $(SANITIZE),-g -fsanitize=$(SANITIZE) \
 		-fno-sanitize-recover=all -fno-omit-frame-pointer) \
 	$(if $(CI),-Werror) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
+ALL_LDFLAGS = $(if $(STATIC),$(STATIC_LDFLAGS),-pie) \
+	-Wl,-z,relro,-z,now -Wl,--as-needed \
 	$(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 ALL_LIBS    = $(PKG_LIBS) -pthread -lm $(LDLIBS)
 
 # One tree of objects per flavour, so that a sanitizer build never mixes.
 comma := ,
-FLAVOUR := $(or $(subst $(comma),-,$(SANITIZE)),$(if $(DEBUG),debug,release))
+FLAVOUR := $(or $(subst $(comma),-,$(SANITIZE)),$(if $(STATIC),static),\
+	$(if $(DEBUG),debug,release))
 OUT   := build/$(FLAVOUR)
 obj    = $(patsubst %.c,$(OUT)/%.o,$(1))
 
@@ -64,7 +81,7 @@ $(OUT)/bin/octap: $(call obj,$(CONTROLLER_SRC) $(SHARED_SRC))
 $(OUT)/bin/octap-proxy $(OUT)/bin/octap:
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(ALL_LIBS)
 
 $(OUT)/%.o: %.c
 	@mkdir -p $(@D)
@@ -73,6 +90,14 @@ $(OUT)/%.o: %.c
 
 # The demo and the tests install what they need first.
 DEPS := OPENCODE_VERSION=$(OPENCODE_VERSION) tests/tools/deps.sh
+
+.PHONY: static
+static: ## Build build/static/bin/octap-proxy, which needs no library
+	$(Q)$(DEPS) build static
+	$(Q)CC='$(CC)' proxy/static_libs.sh $(STATIC_LIBS)
+	$(Q)$(MAKE) -s -j$$(nproc) STATIC=1 build/static/bin/octap-proxy
+
+build/static/bin/octap-proxy: $(wildcard $(STATIC_LIBS)/recipe)
 
 .PHONY: demo
 demo: ## One rollout with the real opencode [ARGS="--base-url ... --model ..."]
@@ -127,6 +152,7 @@ check: ## Install what is missing, build, run all tests (the CI's target)
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests
 	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all tests \
 		SANITIZE=address,undefined
+	$(Q)$(MAKE) --no-print-directory static
 	$(Q)tests/tools/check.sh
 
 .PHONY: check-unit
@@ -145,8 +171,9 @@ check-headers: ## Compile every header on its own
 .PHONY: bench
 bench: ## Measure what octap adds, and what octap-proxy costs
 	$(Q)$(DEPS) build run check agent
-	$(Q)$(MAKE) --no-print-directory all $(BENCH_BIN)
+	$(Q)$(MAKE) --no-print-directory all $(BENCH_BIN) static
 	$(Q)$(OUT)/tests/bench/bench_start $(OUT)/bin/octap-proxy
+	$(Q)$(OUT)/tests/bench/bench_start build/static/bin/octap-proxy
 	$(Q)OCTAP=$(OUT)/bin/octap tests/bench/rollout.sh
 
 # Fuzzing: clang's libFuzzer, each target for FUZZ_SECONDS.

@@ -1,6 +1,7 @@
 /* octap-proxy: options, start, loop, stop. */
 #include <errno.h>
 #include <grp.h>
+#include <nss.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,18 @@ static void harden(void)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	setrlimit(RLIMIT_CORE, &no_core);
+}
+
+/*
+ * Names of hosts come from /etc/hosts and DNS, whatever nsswitch.conf says: the
+ * modules that it may name belong to another libc and cannot be loaded into a
+ * static program.
+ */
+static void need_no_modules(void)
+{
+#ifdef OCTAP_STATIC
+	__nss_configure_lookup("hosts", "files dns");
+#endif
 }
 
 /* Give up being root for good. */
@@ -81,6 +94,7 @@ int main(int argc, char **argv)
 	int code = EXIT_OK;
 
 	harden();
+	need_no_modules();
 	switch (config_load(&config, argc, argv, &err)) {
 	case OPTIONS_OK:
 		log_set_level(config.verbose ? LOG_DEBUG : LOG_INFO);

@@ -2,7 +2,7 @@
 #
 # Install what is missing: tests/tools/deps.sh GROUP...
 #
-# Groups: build, run, check, fuzz, lint (Debian packages, by apt-get, through
+# Groups: build, static, run, check, fuzz, lint (Debian packages, by apt-get, through
 # sudo when not root) and agent (opencode from npm, into build/agent).  What is
 # there already is left alone, so a second call takes no time.
 set -euo pipefail
@@ -12,6 +12,7 @@ cd "$(dirname "$0")/../.."
 declare -A packages=(
 	[build]="gcc libc6-dev pkg-config libevent-dev
 		libcurl4-openssl-dev libcjson-dev libzstd-dev"
+	[static]="dpkg-dev libssl-dev"
 	[run]="bubblewrap ca-certificates python3-minimal"
 	[check]="libcmocka-dev curl jq zstd strace util-linux procps socat openssl"
 	[fuzz]="clang libclang-rt-14-dev"
