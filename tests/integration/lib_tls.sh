@@ -6,7 +6,10 @@
 #	make_certificate NAME SAN	for a server, signed by it: $tmp/NAME.server
 #	start_tls NAME			TLS in front of $UPSTREAM, in $TLS_PORT
 #
+# All that could name an authority is in $trust_variables.
 tls_fronts=0
+trust_variables=(SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE REQUESTS_CA_BUNDLE
+	NODE_EXTRA_CA_CERTS)
 
 make_authority()
 {

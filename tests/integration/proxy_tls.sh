@@ -4,8 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_tls.sh"
 
-unset SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE REQUESTS_CA_BUNDLE
-unset NODE_EXTRA_CA_CERTS
+unset "${trust_variables[@]}"
 make_authority ours
 make_authority other
 make_certificate ours IP:127.0.0.1,DNS:localhost
