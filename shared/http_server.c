@@ -1,5 +1,6 @@
 /*
- * evhttp, with two things added that it lacks.
+ * evhttp, with what it lacks: http_connection.c for what comes in, and three
+ * things here.
  *
  * It does not look at the connection between a request and the first byte of
  * the reply, so a peer that hangs up meanwhile goes unnoticed.  Enabling
@@ -8,6 +9,9 @@
  * up and reads nothing.
  *
  * It never sets TCP_NODELAY.
+ *
+ * Its listener, when no descriptor is left, is told of the waiting connection
+ * again and again, as fast as the loop turns.  It rests for a moment instead.
  */
 #include "shared/http_server.h"
 
@@ -25,15 +29,28 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "shared/http_connection.h"
 #include "shared/limits.h"
+#include "shared/log.h"
 #include "shared/loop.h"
 #include "shared/mem.h"
 
+/* Of a peer, where nothing else is said: http_server_set_patience(). */
+#define PATIENCE_MS 60000
+
+/* Of the listener, when no connection can be accepted. */
+#define REST_MS 100
+
 struct http_server {
+	struct http_server *next, **link; /* in `servers` */
 	struct loop *loop;
 	struct evhttp *http;
 	struct evhttp_bound_socket *socket; /* NULL: no longer listening */
+	struct http_connections connections;
+	struct loop_timer *rest;
+	bool rested; /* said so already */
 	unsigned port;
+	bool is_loopback;
 	http_request_fn *handler;
 	void *arg;
 	size_t active;
@@ -42,7 +59,8 @@ struct http_server {
 struct http_exchange {
 	struct http_server *server;
 	struct evhttp_request *request;
-	struct event *closed; /* fires when the peer hangs up */
+	struct http_connection *connection; /* NULL: evhttp has freed it */
+	struct event *closed;               /* fires when the peer hangs up */
 	http_gone_fn *on_gone;
 	void *gone_arg;
 	http_drained_fn *on_drained;
@@ -51,6 +69,9 @@ struct http_exchange {
 	bool gone;
 	bool ended; /* only waits for its last bytes to leave */
 };
+
+/* A listener's error tells no more than which evhttp it is of. */
+static struct http_server *servers;
 
 static void exchange_free(struct http_exchange *x)
 {
@@ -74,11 +95,11 @@ static void on_closed(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
  * evhttp is about to free the connection.  The owner hears of it from the loop:
  * what it does then would not be safe from in here.
  */
-static void on_connection_close(struct evhttp_connection *connection UNUSED,
-				void *arg)
+static void on_connection_close(void *arg)
 {
 	struct http_exchange *x = arg;
 
+	x->connection = NULL;
 	event_del(x->closed);
 	if (x->ended)
 		exchange_free(x);
@@ -100,13 +121,19 @@ static void split_target(struct http_exchange *x)
 static void on_request(struct evhttp_request *request, void *arg)
 {
 	struct http_server *server = arg;
-	struct evhttp_connection *connection =
-		evhttp_request_get_connection(request);
-	evutil_socket_t fd = bufferevent_getfd(
-		evhttp_connection_get_bufferevent(connection));
+	evutil_socket_t fd =
+		bufferevent_getfd(evhttp_connection_get_bufferevent(
+			evhttp_request_get_connection(request)));
 	struct http_exchange *x = xcalloc(1, sizeof(*x));
 	int one = 1;
 
+	x->connection = http_connection_began(&server->connections, request,
+					      on_connection_close, x);
+	if (!x->connection) {
+		evhttp_send_error(request, HTTP_BADREQUEST, NULL);
+		free(x);
+		return;
+	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	x->server = server;
 	x->request = request;
@@ -114,44 +141,106 @@ static void on_request(struct evhttp_request *request, void *arg)
 	x->closed =
 		event_new(loop_base(server->loop), fd, EV_CLOSED, on_closed, x);
 	event_add(x->closed, NULL);
-	evhttp_connection_set_closecb(connection, on_connection_close, x);
 	server->active++;
 	server->handler(x, server->arg);
 }
 
-static unsigned bound_port(struct evhttp_bound_socket *socket)
+/* Port, and whether others than this machine can reach it. */
+static void look_at_address(struct http_server *server)
 {
-	struct sockaddr_storage address;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address = { 0 };
 	socklen_t len = sizeof(address);
 
-	if (getsockname(evhttp_bound_socket_get_fd(socket),
-			(struct sockaddr *)&address, &len) < 0)
-		return 0;
-	if (address.ss_family == AF_INET6)
-		return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-	return ntohs(((struct sockaddr_in *)&address)->sin_port);
+	if (getsockname(evhttp_bound_socket_get_fd(server->socket),
+			&address.any, &len) < 0)
+		return;
+	if (address.any.sa_family == AF_INET6) {
+		server->port = ntohs(address.v6.sin6_port);
+		server->is_loopback =
+			IN6_IS_ADDR_LOOPBACK(&address.v6.sin6_addr);
+	} else {
+		server->port = ntohs(address.v4.sin_port);
+		server->is_loopback =
+			ntohl(address.v4.sin_addr.s_addr) >> 24 == 127;
+	}
+}
+
+static struct evconnlistener *listener_of(const struct http_server *server)
+{
+	return evhttp_bound_socket_get_listener(server->socket);
+}
+
+static void on_rested(void *arg)
+{
+	struct http_server *server = arg;
+
+	if (server->socket)
+		evconnlistener_enable(listener_of(server));
+}
+
+static void on_accept_error(struct evconnlistener *listener, void *http)
+{
+	struct http_server *server = servers;
+
+	while (server->http != http)
+		server = server->next;
+	if (!server->rested)
+		log_warn("http", "no connection can be accepted: %s",
+			 strerror(EVUTIL_SOCKET_ERROR()));
+	server->rested = true;
+	evconnlistener_disable(listener);
+	loop_timer_start(server->rest, REST_MS);
+}
+
+static void configure(struct http_server *server)
+{
+	struct evhttp *http = server->http;
+
+	/* What has come in has been seen to keep the limit (without CR LF). */
+	evhttp_set_max_headers_size(http, LIMIT_HTTP_HEADERS);
+	evhttp_set_max_body_size(http, LIMIT_HTTP_BODY);
+	evhttp_set_allowed_methods(
+		http, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
+			      EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |
+			      EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH);
+	/* An answer without a type stays one. */
+	evhttp_set_default_content_type(http, NULL);
+	evhttp_set_bevcb(http, http_connection_new, &server->connections);
+	evhttp_set_gencb(http, on_request, server);
+}
+
+static struct http_server *server_new(struct loop *loop)
+{
+	struct http_server *server = xcalloc(1, sizeof(*server));
+
+	server->loop = loop;
+	server->http = evhttp_new(loop_base(loop));
+	server->connections = (struct http_connections){
+		.loop = loop,
+		.patience_ms = PATIENCE_MS,
+	};
+	server->rest = loop_timer_new(loop, on_rested, server);
+	server->next = servers;
+	server->link = &servers;
+	if (server->next)
+		server->next->link = &server->next;
+	servers = server;
+	return server;
 }
 
 struct http_server *http_server_new(struct loop *loop, const char *host,
 				    uint64_t port, http_request_fn *handler,
 				    void *arg, struct error *err)
 {
-	struct http_server *server = xcalloc(1, sizeof(*server));
+	struct http_server *server = server_new(loop);
 
-	server->loop = loop;
 	server->handler = handler;
 	server->arg = arg;
-	server->http = evhttp_new(loop_base(loop));
-	evhttp_set_max_headers_size(server->http, LIMIT_HTTP_HEADERS);
-	evhttp_set_max_body_size(server->http, LIMIT_HTTP_BODY);
-	evhttp_set_allowed_methods(
-		server->http, EVHTTP_REQ_GET | EVHTTP_REQ_POST |
-				      EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT |
-				      EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
-				      EVHTTP_REQ_PATCH);
-	/* An answer without a type stays one. */
-	evhttp_set_default_content_type(server->http, NULL);
-	evhttp_set_gencb(server->http, on_request, server);
+	configure(server);
 	server->socket = evhttp_bind_socket_with_handle(server->http, host,
 							(uint16_t)port);
 	if (!server->socket) {
@@ -160,8 +249,19 @@ struct http_server *http_server_new(struct loop *loop, const char *host,
 		http_server_free(server);
 		return NULL;
 	}
-	server->port = bound_port(server->socket);
+	evconnlistener_set_error_cb(listener_of(server), on_accept_error);
+	look_at_address(server);
 	return server;
+}
+
+void http_server_set_patience(struct http_server *server, uint64_t ms)
+{
+	server->connections.patience_ms = ms;
+}
+
+bool http_server_is_loopback(const struct http_server *server)
+{
+	return server->is_loopback;
 }
 
 unsigned http_server_port(const struct http_server *server)
@@ -187,6 +287,11 @@ void http_server_free(struct http_server *server)
 		return;
 	assert(!server->active);
 	evhttp_free(server->http);
+	http_connections_release(&server->connections);
+	loop_timer_free(server->rest);
+	*server->link = server->next;
+	if (server->next)
+		server->next->link = server->link;
 	free(server);
 }
 
@@ -291,11 +396,12 @@ static void add_fields(struct http_exchange *x, const struct http_field *fields,
 }
 
 /* The last bytes are with the kernel. */
-static void on_flushed(struct evhttp_request *request, void *arg)
+static void on_flushed(struct evhttp_request *request UNUSED, void *arg)
 {
-	evhttp_connection_set_closecb(evhttp_request_get_connection(request),
-				      NULL, NULL);
-	exchange_free(arg);
+	struct http_exchange *x = arg;
+
+	http_connection_ended(x->connection);
+	exchange_free(x);
 }
 
 /* The request, for the evhttp call that ends it. */
@@ -374,7 +480,7 @@ void http_reply_cut(struct http_exchange *x)
 		http_reply_end(x);
 		return;
 	}
-	evhttp_connection_set_closecb(connection, NULL, NULL);
+	http_connection_ended(x->connection);
 	evhttp_connection_free(connection);
 	exchange_free(x);
 }

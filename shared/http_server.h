@@ -25,8 +25,16 @@
  * on_gone comes when the peer has hung up, at any time before the end, at most
  * once.  A peer that only closes its sending side looks the same.
  *
- * evhttp answers by itself: 413 above LIMIT_HTTP_BODY, 400 to what is no HTTP,
- * and Expect: 100-continue.
+ * Answered without the handler, the connection closed behind it: 400 to what
+ * request_framing.h does not take for a request, 413 and 431 above the limits of
+ * body and head, 408 to a request that takes longer than patience to arrive, 503
+ * above LIMIT_HTTP_HELD; by evhttp 501 to other methods, 417 to an expectation
+ * other than 100-continue.  Idle connections are closed when patience ends, and
+ * those above LIMIT_HTTP_CONNECTIONS at once.
+ *
+ * A handler does not learn how the target was written beyond its path and query
+ * (an absolute one's host is dropped), nor of trailers, which are read and
+ * dropped.
  */
 struct http_server;
 struct http_exchange;
@@ -46,6 +54,12 @@ struct http_server *http_server_new(struct loop *loop, const char *host,
 				    uint64_t port, http_request_fn *handler,
 				    void *arg, struct error *err);
 unsigned http_server_port(const struct http_server *server);
+
+/* Nobody but this machine can reach it. */
+bool http_server_is_loopback(const struct http_server *server);
+
+/* How long a request may take to arrive, and its connection idle. */
+void http_server_set_patience(struct http_server *server, uint64_t ms);
 
 /* No new connections; those that are open go on. */
 void http_server_stop_listening(struct http_server *server);

@@ -15,6 +15,11 @@
 #define LIMIT_HTTP_BODY      (64u << 20)
 #define LIMIT_HTTP_REPLY_GAP (256u << 10) /* unsent bytes before we pause */
 
+/* ... from all its peers together. */
+#define LIMIT_HTTP_CONNECTIONS 1024         /* connections */
+#define LIMIT_HTTP_AHEAD       (64u << 10)  /* sent before the answer is over */
+#define LIMIT_HTTP_HELD        (512u << 20) /* of requests not yet answered */
+
 /* HTTP client: what an upstream may send us. */
 #define LIMIT_REPLY_HEADERS (64u << 10)
 #define LIMIT_REPLY_READ    (16u << 20) /* what libcurl takes at once */

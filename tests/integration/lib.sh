@@ -195,6 +195,7 @@ start_proxy()
 	PROXY_PID=$pid
 	PROXY_LOG=$tmp/proxy.$proxies.err
 	PROXY_OUT=$tmp/proxy.$proxies.out
+	MEMORY=$(peak_memory)
 }
 
 stop_proxy()
@@ -230,6 +231,21 @@ ask()
 	curl -sS -N --max-time 60 -o "$tmp/$name" -D "$tmp/$name.head" \
 		-H 'Content-Type: application/json' --data-binary "@$body" \
 		"$@" "$URL/v1/chat/completions"
+}
+
+# talk NAME TEXT: send it as it is, escapes as printf has them, and keep what
+# comes back until the proxy closes the connection.  False: it does not.
+talk()
+{
+	local connection status=0
+
+	exec {connection}<>"/dev/tcp/127.0.0.1/${URL##*:}"
+	(trap '' PIPE && printf '%b' "$2" >&"$connection") 2>/dev/null || true
+	timeout 10 cat <&"$connection" >"$tmp/$1" || status=$?
+	exec {connection}>&-
+	cp "$tmp/$1" "$tmp/$1.head"
+	sed -i '1,/^\r$/d' "$tmp/$1"
+	((status == 0))
 }
 
 # What the fake model server says unless a test is about that.
@@ -308,6 +324,22 @@ check_error()
 health()
 {
 	curl -sS --max-time 10 "$URL/healthz"
+}
+
+# The proxy's largest resident memory so far, in KiB.
+peak_memory()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$PROXY_PID/status"
+}
+
+# check_memory KIB: how much the peak has grown since start_proxy, at most.
+# Sanitized builds keep freed memory and shadows: no number holds there.
+check_memory()
+{
+	local grown=$(($(peak_memory) - MEMORY))
+
+	sanitized || check "memory grew by $grown KiB, at most $1" \
+		test "$grown" -le "$1"
 }
 
 sanitized()
