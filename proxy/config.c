@@ -56,7 +56,8 @@ static const struct option_entry entries[] = {
 	{
 		OPTION("host", TEXT, struct config, host),
 		.argument = "ADDRESS",
-		.help = "address to listen on (default 127.0.0.1)",
+		.help = "address to listen on (default 127.0.0.1); one that "
+			"other machines reach is warned of",
 	},
 	{
 		OPTION("port", NUMBER, struct config, port),
@@ -68,6 +69,15 @@ static const struct option_entry entries[] = {
 		OPTION("client-key-file", TEXT, struct config, client_key_file),
 		.argument = "FILE",
 		.help = "answer only callers that bring the key in this file",
+	},
+	{
+		OPTION("client-timeout", SECONDS, struct config,
+		       client_timeout_ms),
+		.minimum = 1,
+		.maximum = WEEK_MS,
+		.argument = "S",
+		.help = "close a caller's connection that is idle, or takes "
+			"for a request, longer than S seconds (default 60)",
 	},
 	{
 		OPTION("request-timeout", SECONDS, struct config,
@@ -336,6 +346,7 @@ enum options_result config_load(struct config *c, int argc, char **argv,
 		.trace_path = DEFAULT_TRACE,
 		.host = "127.0.0.1",
 		.port = 7000,
+		.client_timeout_ms = 60 * 1000,
 		.request_timeout_ms = 600 * 1000,
 		.rules.top_logprobs = 5,
 		.logprobs_mode = "auto",

@@ -17,6 +17,7 @@ struct config {
 	const char *trace_path;
 	const char *host;
 	uint64_t port;
+	uint64_t client_timeout_ms;
 	uint64_t request_timeout_ms;
 	uint64_t max_turns; /* 0: no limit */
 	const char *rollout_id;

@@ -45,6 +45,17 @@ static void need_no_modules(void)
 #endif
 }
 
+/* A descriptor for each connection, on both sides. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Give up being root for good. */
 static bool become(uid_t uid, gid_t gid, struct error *err)
 {
@@ -95,6 +106,7 @@ int main(int argc, char **argv)
 
 	harden();
 	need_no_modules();
+	raise_descriptors();
 	switch (config_load(&config, argc, argv, &err)) {
 	case OPTIONS_OK:
 		log_set_level(config.verbose ? LOG_DEBUG : LOG_INFO);

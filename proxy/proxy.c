@@ -245,6 +245,21 @@ static bool print_line(const struct proxy *proxy, bool stopped,
 	return ok;
 }
 
+/* Who can reach the port can use the upstream's key. */
+static void warn_of_host(const struct proxy *proxy)
+{
+	const struct config *config = proxy->config;
+
+	if (http_server_is_loopback(proxy->server))
+		return;
+	log_warn("octap-proxy",
+		 "--host %s: other machines can reach this port%s",
+		 config->host,
+		 config->client_key ? ""
+				    : " and use the upstream's key: give a "
+				      "--client-key-file");
+}
+
 bool proxy_start(struct proxy *proxy, const struct config *config,
 		 struct error *err)
 {
@@ -267,8 +282,11 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 	proxy->last_turn = recorder_turns_found(proxy->recorder);
 	proxy->server = http_server_new(proxy->loop, config->host, config->port,
 					on_request, proxy, err);
-	return proxy->server &&
-	       loop_on_signal(proxy->loop, SIGTERM, on_stop_signal, proxy,
+	if (!proxy->server)
+		return false;
+	http_server_set_patience(proxy->server, config->client_timeout_ms);
+	warn_of_host(proxy);
+	return loop_on_signal(proxy->loop, SIGTERM, on_stop_signal, proxy,
 			      err) &&
 	       loop_on_signal(proxy->loop, SIGINT, on_stop_signal, proxy, err);
 }
