@@ -38,6 +38,7 @@ struct http_client {
 	struct loop_timer *sweep; /* acts on marks */
 	struct http_call *calls;
 	char *no_proxy;
+	bool inside; /* libcurl is at work, and may not be entered */
 	struct ca_bundle trusted; /* looked for by the first call */
 	struct buf joined;        /* its file and its extra file, if any */
 	bool trust_known;
@@ -241,7 +242,9 @@ static void enter_curl(struct http_client *client, curl_socket_t socket,
 {
 	int running;
 
+	client->inside = true;
 	curl_multi_socket_action(client->multi, socket, events, &running);
+	client->inside = false;
 	hand_on_arrived(client);
 	collect_finished(client);
 	run_marks(client);
@@ -598,6 +601,9 @@ struct http_call *http_call_start(struct http_client *client,
 void http_call_cancel(struct http_call *call)
 {
 	call->cancelled = true;
+	/* The body is the caller's, who may free it now. */
+	if (!call->client->inside)
+		curl_multi_remove_handle(call->client->multi, call->easy);
 	mark(call->client);
 }
 
