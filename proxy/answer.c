@@ -6,6 +6,7 @@
 
 #include "proxy/reply.h"
 #include "shared/limits.h"
+#include "shared/log.h"
 #include "shared/mem.h"
 
 void answer_init(struct answer *answer, const struct rewrite *rewrite,
@@ -140,6 +141,22 @@ static void note_insertion(struct answer *answer, const struct sse_event *event)
 		answer->waiting.len - behind - answer->strip.moved_from_end;
 }
 
+/* An error may quote the key. */
+static bool pass_error(struct answer *answer, const struct sse_event *event,
+		       struct error *err)
+{
+	struct buf *to = destination(answer);
+	size_t start;
+
+	if (!release_waiting(answer, SPAN_NONE, err))
+		return false;
+	start = to->len;
+	if (!buf_add(to, event->raw, err))
+		return false;
+	log_mask_bytes(to->data + start, to->len - start);
+	return true;
+}
+
 static bool pass(struct answer *answer, const struct sse_event *event,
 		 struct error *err)
 {
@@ -163,6 +180,8 @@ static bool pass(struct answer *answer, const struct sse_event *event,
 static bool take_event(struct answer *answer, const struct sse_event *event,
 		       struct error *err)
 {
+	bool had_error = assemble_has_error(&answer->assembler);
+
 	if (span_is(span_trim(event->data), "[DONE]")) {
 		answer->holding = true;
 		if (!release_waiting(answer, SPAN_NONE, err))
@@ -172,7 +191,9 @@ static bool take_event(struct answer *answer, const struct sse_event *event,
 				   answer->now_us, err)) {
 		return false;
 	}
-	return pass(answer, event, err);
+	return assemble_has_error(&answer->assembler) && !had_error
+		       ? pass_error(answer, event, err)
+		       : pass(answer, event, err);
 }
 
 static bool on_event(const struct sse_event *event, void *arg)

@@ -135,6 +135,8 @@ void exchange_end_whole(struct exchange *x)
 	struct span body = buf_span(&x->body);
 	struct error err;
 
+	if (body.len)
+		log_mask_bytes(x->body.data, body.len);
 	x->ending = ENDING_REPLY;
 	x->reply_status = x->status;
 	if (!(json_valid(body) ? answer_whole(&x->answer, body, &err)

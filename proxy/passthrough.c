@@ -14,8 +14,20 @@ struct passthrough {
 	struct passthrough *next, **link; /* in proxy->passthroughs */
 	struct http_exchange *http;
 	struct http_call *call; /* NULL once it is done */
+	unsigned status;
+	struct upstream_fields fields;
+	struct buf refusal; /* kept back, for it may quote the key */
 	bool begun;
 };
+
+static void passthrough_free(void *arg)
+{
+	struct passthrough *p = arg;
+
+	upstream_fields_release(&p->fields);
+	buf_release(&p->refusal);
+	free(p);
+}
 
 static void passthrough_end(struct passthrough *p)
 {
@@ -24,7 +36,7 @@ static void passthrough_end(struct passthrough *p)
 	*p->link = p->next;
 	if (p->next)
 		p->next->link = p->link;
-	loop_defer_free(p->proxy->loop, free, p);
+	loop_defer_free(p->proxy->loop, passthrough_free, p);
 	proxy_check_drained(p->proxy);
 }
 
@@ -37,21 +49,38 @@ static void end_with_error(struct passthrough *p, enum reply_error which)
 static void on_head(struct http_call *call, unsigned status, void *arg)
 {
 	struct passthrough *p = arg;
-	struct upstream_fields fields;
 
-	upstream_fields_copy(&fields, call);
-	http_reply_begin(p->http, status, fields.items, fields.count);
-	upstream_fields_release(&fields);
+	p->status = status;
+	upstream_fields_copy(&p->fields, call);
+	if (status >= 400)
+		return;
+	http_reply_begin(p->http, status, p->fields.items, p->fields.count);
 	p->begun = true;
 }
 
 static void on_body(struct http_call *call, struct span bytes, void *arg)
 {
 	struct passthrough *p = arg;
+	struct error err;
 
+	if (!p->begun) {
+		/* What is too long for an error is cut short. */
+		if (!buf_add(&p->refusal, bytes, &err))
+			log_warn("octap-proxy", "a refusal is cut: %s",
+				 err.text);
+		return;
+	}
 	http_reply_write(p->http, bytes);
 	if (http_reply_backlog(p->http) > LIMIT_HTTP_REPLY_GAP)
 		http_call_pause(call);
+}
+
+static void pass_refusal(struct passthrough *p)
+{
+	if (p->refusal.len)
+		log_mask_bytes(p->refusal.data, p->refusal.len);
+	http_reply(p->http, p->status, p->fields.items, p->fields.count,
+		   buf_span(&p->refusal));
 }
 
 static void on_done(struct http_call *call UNUSED, const struct error *err,
@@ -60,6 +89,9 @@ static void on_done(struct http_call *call UNUSED, const struct error *err,
 	struct passthrough *p = arg;
 
 	p->call = NULL;
+	if (err)
+		log_warn("octap-proxy", "unrecorded call: upstream: %s",
+			 err->text);
 	if (err && !p->begun) {
 		end_with_error(p, err->kind == ERROR_TIMEOUT
 					  ? REPLY_UPSTREAM_SILENT
@@ -68,6 +100,8 @@ static void on_done(struct http_call *call UNUSED, const struct error *err,
 	}
 	if (err)
 		http_reply_cut(p->http);
+	else if (!p->begun)
+		pass_refusal(p);
 	else
 		http_reply_end(p->http);
 	passthrough_end(p);
@@ -99,6 +133,7 @@ void passthrough_begin(struct proxy *proxy, struct http_exchange *http,
 
 	p->proxy = proxy;
 	p->http = http;
+	buf_init(&p->refusal, LIMIT_REPLY_ERROR);
 	p->next = proxy->passthroughs;
 	p->link = &proxy->passthroughs;
 	if (p->next)

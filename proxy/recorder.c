@@ -14,6 +14,7 @@
 
 #include "shared/buf.h"
 #include "shared/limits.h"
+#include "shared/log.h"
 #include "shared/loop.h"
 #include "shared/mem.h"
 #include "shared/trace.h"
@@ -39,6 +40,7 @@ struct recorder {
 	struct buf line;
 	struct loop_watch *watch;
 	uint64_t errors;
+	uint64_t lost; /* never made a line; the thread counts */
 	int wake_fd; /* the thread counts up, the loop reads */
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -70,8 +72,12 @@ static struct entry *queue_take(struct queue *queue)
 static void write_entry(struct recorder *r, struct entry *entry)
 {
 	buf_clear(&r->line);
-	entry->ok = turn_encode(&entry->turn, &r->line, &entry->err) &&
-		    trace_append(r->trace, buf_span(&r->line), &entry->err);
+	entry->ok = turn_encode(&entry->turn, &r->line, &entry->err);
+	r->lost += !entry->ok;
+	if (r->line.len)
+		log_mask_bytes(r->line.data, r->line.len);
+	entry->ok = entry->ok && trace_append(r->trace, buf_span(&r->line),
+					      &entry->err);
 	if (r->line.alloc > LINE_KEPT)
 		buf_release(&r->line);
 }
@@ -192,6 +198,10 @@ bool recorder_close(struct recorder *r, struct error *err)
 	pthread_mutex_unlock(&r->mutex);
 	pthread_join(r->thread, NULL);
 	ok = trace_flush(r->trace, err);
+	if (ok && r->lost)
+		ok = error_set(err, ERROR_TOO_LARGE,
+			       "turns that could not be written: %llu",
+			       (unsigned long long)r->lost);
 	loop_watch_free(r->watch);
 	trace_writer_free(r->trace);
 	buf_release(&r->line);

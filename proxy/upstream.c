@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "shared/json_write.h"
+#include "shared/log.h"
 #include "shared/mem.h"
 #include "shared/url.h"
 #include "shared/version.h"
@@ -238,6 +239,7 @@ void upstream_fields_copy(struct upstream_fields *fields,
 	end = fields->text;
 	while (http_header_next(&lines, &name, &value)) {
 		struct http_field *field;
+		char *text;
 
 		if (in_list(not_returned, ARRAY_LEN(not_returned), name))
 			continue;
@@ -245,7 +247,9 @@ void upstream_fields_copy(struct upstream_fields *fields,
 					       sizeof(*fields->items));
 		field = &fields->items[fields->count++];
 		field->name = keep_text(&end, name);
-		field->value = keep_text(&end, value);
+		text = keep_text(&end, value);
+		log_masked(text); /* it may quote the key */
+		field->value = text;
 	}
 }
 

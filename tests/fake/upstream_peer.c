@@ -21,7 +21,8 @@
 	"\"object\":\"model\",\"created\":1,\"owned_by\":\"%s\"}]}"
 #define NOT_FOUND \
 	"{\"error\":{\"message\":\"nothing here\",\"type\":\"not_found\"}}"
-#define WRONG_KEY "{\"error\":{\"message\":\"wrong key\",\"type\":\"auth\"}}"
+#define WRONG_KEY \
+	"{\"error\":{\"message\":\"wrong key: %.*s\",\"type\":\"auth\"}}"
 #define MALFORMED \
 	"{\"error\":{\"message\":\"malformed\",\"type\":\"malformed\"}}"
 
@@ -195,6 +196,19 @@ static bool key_is_right(const struct upstream_peer *p, const struct request *r)
 			span_is(span_after(r->authorization, 7), key));
 }
 
+/* As some servers do, with the key in it. */
+static bool refuse_key(struct upstream_peer *p, const struct request *r,
+		       struct error *err)
+{
+	char *json = xasprintf(WRONG_KEY, (int)r->authorization.len,
+			       r->authorization.data ? r->authorization.data
+						     : "");
+	bool ok = upstream_answer_json(&p->answer, 401, json, err);
+
+	free(json);
+	return ok;
+}
+
 static bool is_models(const struct request *r)
 {
 	return span_is(r->method, "GET") && span_is(r->target, "/v1/models");
@@ -222,7 +236,7 @@ static bool choose_answer(struct upstream_peer *p, const struct request *r,
 	const struct upstream_settings *settings = p->server->settings;
 
 	if (!key_is_right(p, r))
-		return upstream_answer_json(&p->answer, 401, WRONG_KEY, err);
+		return refuse_key(p, r, err);
 	if (span_is(r->method, "POST"))
 		return upstream_answer_call(
 			&p->answer,
