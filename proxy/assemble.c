@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/json_scan.h"
 #include "shared/json_text.h"
@@ -94,11 +95,11 @@ static bool keep_root(struct assembler *a, size_t member,
 }
 
 /* The index of the choice that comes next; mostly its first member. */
-static uint64_t peek_index(const struct json_cursor *at)
+static uint64_t peek_index(const struct json_cursor *at, uint64_t unnamed)
 {
 	struct json_cursor c = *at;
 	struct json_value value;
-	uint64_t index = 0;
+	uint64_t index = unnamed;
 	struct span key;
 
 	json_enter_object(&c);
@@ -151,10 +152,15 @@ static bool note_chunk(struct assembler *a, size_t tokens, uint64_t now_us,
 static bool add_choice(struct assembler *a, struct json_cursor *c,
 		       uint64_t now_us, struct error *err)
 {
-	struct choice *choice = find_choice(a, peek_index(c), err);
+	/* Those of a whole body are each a choice of its own. */
+	size_t known = a->choice_count;
+	struct choice *choice =
+		find_choice(a, peek_index(c, a->whole ? known : 0), err);
 	size_t tokens;
 	bool text;
 
+	if (choice && a->whole && a->choice_count == known)
+		choice->bad_entry = true;
 	if (!choice || !choice_add(choice, c, &tokens, &text, err))
 		return false;
 	if (!a->first_us)
@@ -215,8 +221,10 @@ static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 {
 	struct json_value v[ROOT_COUNT];
 
-	if (!json_pick(object, root_names, v, ROOT_COUNT))
+	if (!json_pick(object, root_names, v, ROOT_COUNT)) {
+		a->unreadable |= object.len > 0;
 		return true;
+	}
 	for (size_t i = 0; i < ROOT_CHOICES; i++)
 		if (!keep_root(a, i, v[i], err))
 			return false;
@@ -325,6 +333,29 @@ static bool write_response(struct assembler *a, struct error *err)
 	return jw_finish(&jw, err);
 }
 
+static struct span next_item(struct span *list)
+{
+	const char *comma =
+		list->len ? memchr(list->data, ',', list->len) : NULL;
+	size_t len = comma ? (size_t)(comma - list->data) : list->len;
+	struct span item = span_from(list->data, len);
+
+	*list = span_after(*list, comma ? len + 1 : len);
+	return item;
+}
+
+/* Where the entries tell ids too, these must be the same. */
+static bool ids_agree(struct span ids, struct span told)
+{
+	while (told.len) {
+		struct span id = next_item(&ids), also = next_item(&told);
+
+		if (!span_is(also, "null") && !span_equals(id, also))
+			return false;
+	}
+	return true;
+}
+
 /* What a choice has: ids, log-probabilities, both in agreement, or neither. */
 static enum token_status choice_status(const struct choice *choice)
 {
@@ -343,9 +374,8 @@ static enum token_status choice_status(const struct choice *choice)
 		return TOKENS_LOGPROBS_ONLY;
 	if (ids != choice->entry_count)
 		return TOKENS_MISMATCH;
-	/* Where the entries tell ids too, these must be the same. */
-	if (choice->id_count && choice->told_count == choice->entry_count &&
-	    !span_equals(buf_span(&choice->ids), buf_span(&choice->told_ids)))
+	if (choice->id_count && choice->told_count &&
+	    !ids_agree(buf_span(&choice->ids), buf_span(&choice->told_ids)))
 		return TOKENS_MISMATCH;
 	return TOKENS_UNCONFIRMED;
 }
@@ -367,6 +397,9 @@ static enum token_status token_status(const struct assembler *a)
 	/* The record's own tokens are choice 0's. */
 	if (!first)
 		return TOKENS_NONE;
+	/* It may have borne any. */
+	if (a->unreadable)
+		return TOKENS_MISMATCH;
 	status = choice_status(first);
 	for (size_t i = 0; i < a->choice_count; i++) {
 		const struct choice *choice = &a->choices[i];

@@ -36,12 +36,13 @@ struct assembler {
 	struct buf response; /* the record's; the upstream's own if `whole` */
 	struct buf lists;    /* the record's arrays, one after the other */
 	bool whole;
+	bool unreadable; /* an event was no JSON object */
 };
 
 void assemble_init(struct assembler *a, uint64_t start_us);
 void assemble_release(struct assembler *a);
 
-/* Data that is no JSON object is passed over: the agent will say so. */
+/* Data that is no JSON object is passed over, and noted. */
 bool assemble_event(struct assembler *a, struct span data, uint64_t now_us,
 		    struct error *err) MUST_USE;
 bool assemble_response(struct assembler *a, struct span body,

@@ -122,6 +122,7 @@ static struct tool_call *add_call(struct choice *choice, uint64_t index,
 /*
  * The call that a piece belongs to.  Some servers leave the index out of
  * pieces, and all leave it out of whole messages: an id then starts a new call.
+ * With an index the id says nothing: some give each piece another one.
  */
 static struct tool_call *call_of_piece(struct choice *choice,
 				       struct json_value index,
@@ -265,12 +266,9 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 	if (v[TOKEN].type != JSON_STRING || !is_usable(v[LOGPROB]))
 		choice->bad_entry = true;
 	id = told_id(v[TOKEN], v[ID]);
-	if (id.len) {
-		choice->told_count++;
-		if (!add_item(&choice->told_ids, id, err))
-			return false;
-	}
-	return add_item(&choice->logprobs, entry, err) &&
+	choice->told_count += id.len > 0;
+	return add_item(&choice->told_ids, id.len ? id : SPAN("null"), err) &&
+	       add_item(&choice->logprobs, entry, err) &&
 	       add_item(&choice->tokens,
 			v[TOKEN].text.len ? v[TOKEN].text : SPAN("null"),
 			err) &&

@@ -44,7 +44,7 @@ struct choice {
 	struct buf tokens;   /* their `token` */
 	struct buf logps;    /* their `logprob` */
 	struct buf ids;      /* token_ids or response_token_ids */
-	struct buf told_ids; /* ids that the entries themselves tell */
+	struct buf told_ids; /* the id that each entry itself tells, or null */
 	size_t entry_count;
 	size_t id_count;
 	size_t told_count;

@@ -79,6 +79,10 @@ void exchange_end_stream(struct exchange *x)
 		/* The agent has that, too, finish_reason or not. */
 		error_set(&x->failure, ERROR_UNAVAILABLE,
 			  "the upstream reported an error in the stream");
+	} else if (x->answer.assembler.unreadable) {
+		error_set(&x->failure, ERROR_MALFORMED,
+			  "an event of the stream is not JSON");
+		exchange_log_failure(x, "not recorded whole", &x->failure);
 	}
 	exchange_enter(x, EXCHANGE_RECORDING);
 }

@@ -41,7 +41,7 @@ struct recorder {
 	struct loop_watch *watch;
 	uint64_t errors;
 	uint64_t lost; /* never made a line; the thread counts */
-	int wake_fd; /* the thread counts up, the loop reads */
+	int wake_fd;   /* the thread counts up, the loop reads */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t filled;
@@ -76,8 +76,8 @@ static void write_entry(struct recorder *r, struct entry *entry)
 	r->lost += !entry->ok;
 	if (r->line.len)
 		log_mask_bytes(r->line.data, r->line.len);
-	entry->ok = entry->ok && trace_append(r->trace, buf_span(&r->line),
-					      &entry->err);
+	entry->ok = entry->ok &&
+		    trace_append(r->trace, buf_span(&r->line), &entry->err);
 	if (r->line.alloc > LINE_KEPT)
 		buf_release(&r->line);
 }

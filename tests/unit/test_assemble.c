@@ -165,6 +165,61 @@ static void test_assemble__counts_are_summed_over_choices(void **state UNUSED)
 	       USAGE("4"));
 }
 
+/* A whole body's choices are as many as there are, whatever they are called. */
+static void test_assemble__choices_are_never_merged(void **state UNUSED)
+{
+	const char *const bodies[] = {
+		"{\"choices\":[{" TWO ",\"token_ids\":[1,2],"
+		"\"finish_reason\":\"stop\",\"message\":{}},{" TWO
+		",\"token_ids\":[3,4],\"finish_reason\":\"stop\","
+		"\"message\":{}}],"
+		"\"usage\":{\"completion_tokens\":4}"
+		"}",
+		"{\"choices\":[{\"index\":0," TWO ",\"token_ids\":[1,2]},"
+		"{\"index\":0," TWO ",\"token_ids\":[3,4]}],"
+		"\"usage\":{\"completion_tokens\":4}"
+		"}",
+	};
+	struct assembler a;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+		struct turn turn = { 0 };
+
+		assemble_init(&a, 0);
+		assert_true(assemble_response(&a, span_of(bodies[i]), &err));
+		assert_true(assemble_finish(&a, &turn, &err));
+		assert_int_equal(turn.token_status,
+				 i ? TOKENS_MISMATCH : TOKENS_EXACT);
+		if (!i)
+			check_text(turn.completion_token_ids, "[1,2]");
+		assemble_release(&a);
+	}
+}
+
+static void test_assemble__what_is_unreadable_is_no_match(void **state UNUSED)
+{
+	STATUS(TOKENS_MISMATCH, CHOICE(TWO ",\"token_ids\":[1,2]"),
+	       "{\"choices\":[{\"logprob\":-Infinity}]}", USAGE("2"));
+	STATUS(TOKENS_EXACT, CHOICE(TWO ",\"token_ids\":[1,2]"), "",
+	       USAGE("2"));
+}
+
+static void test_assemble__each_told_id_counts(void **state UNUSED)
+{
+	const char *told = "\"logprobs\":{\"content\":["
+			   "{\"token\":\"token_id:7\",\"logprob\":-1},"
+			   "{\"token\":\"x\",\"logprob\":-1}]}";
+	char *event;
+
+	event = xasprintf("{\"choices\":[{%s,\"token_ids\":[7,1]}]}", told);
+	STATUS(TOKENS_UNCONFIRMED, event);
+	free(event);
+	event = xasprintf("{\"choices\":[{%s,\"token_ids\":[0,1]}]}", told);
+	STATUS(TOKENS_MISMATCH, event);
+	free(event);
+}
+
 /* The record's own tokens are choice 0's: without it there are none. */
 static void test_assemble__without_choice_0_there_are_no_tokens(
 	void **state UNUSED)
@@ -640,6 +695,9 @@ int main(void)
 		cmocka_unit_test(test_assemble__mismatch_when_any_two_differ),
 		cmocka_unit_test(test_assemble__mismatch_when_one_is_unusable),
 		cmocka_unit_test(test_assemble__counts_are_summed_over_choices),
+		cmocka_unit_test(test_assemble__choices_are_never_merged),
+		cmocka_unit_test(test_assemble__what_is_unreadable_is_no_match),
+		cmocka_unit_test(test_assemble__each_told_id_counts),
 		cmocka_unit_test(
 			test_assemble__without_choice_0_there_are_no_tokens),
 		cmocka_unit_test(test_assemble__a_stream_becomes_a_completion),
