@@ -62,7 +62,7 @@ static void feed_stream(struct exchange *x, struct span bytes)
 	struct error err;
 
 	if (!answer_feed(&x->answer, bytes, clock_monotonic_us(), &err)) {
-		exchange_end_cut(x, &err);
+		exchange_end_unusable(x, &err);
 		return;
 	}
 	http_reply_write(x->http, buf_span(&x->answer.out));

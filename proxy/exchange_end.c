@@ -87,18 +87,34 @@ void exchange_end_stream(struct exchange *x)
 	exchange_enter(x, EXCHANGE_RECORDING);
 }
 
-/* A stream was asked for and something else came: say so as a stream. */
-static void end_not_a_stream(struct exchange *x)
+static void hold_error_event(struct exchange *x, enum reply_error which)
 {
 	struct error err;
 
+	buf_clear(&x->answer.held);
+	if (!reply_error_event(which, &x->answer.held, &err))
+		exchange_log_failure(x, "error event", &err);
+}
+
+void exchange_end_unusable(struct exchange *x, const struct error *why)
+{
+	exchange_log_failure(x, "made an error", why);
+	set_failure(x, why);
+	cancel_call(x);
+	x->ending = ENDING_STREAM;
+	if (x->failure.kind != ERROR_NONE)
+		hold_error_event(x, REPLY_BAD_ANSWER);
+	exchange_enter(x, EXCHANGE_RECORDING);
+}
+
+/* A stream was asked for and something else came: say so as a stream. */
+static void end_not_a_stream(struct exchange *x)
+{
 	error_set(&x->failure, ERROR_MALFORMED,
 		  "a stream was asked for, the answer is none");
 	exchange_log_failure(x, "made an error", &x->failure);
-	buf_clear(&x->answer.held);
 	x->ending = ENDING_STREAM;
-	if (!reply_error_event(REPLY_NOT_A_STREAM, &x->answer.held, &err))
-		exchange_log_failure(x, "error event", &err);
+	hold_error_event(x, REPLY_NOT_A_STREAM);
 	exchange_enter(x, EXCHANGE_RECORDING);
 }
 
@@ -106,7 +122,8 @@ static void end_not_a_stream(struct exchange *x)
 static bool keep_unreadable(struct exchange *x, struct span body,
 			    struct error *err)
 {
-	error_set(&x->failure, ERROR_MALFORMED, "the answer is not JSON");
+	error_set(&x->failure, ERROR_MALFORMED,
+		  "the answer is not JSON, or too deep");
 	return assemble_refusal(&x->answer.assembler, x->status, body, err) &&
 	       buf_add(&x->answer.held, body, err);
 }

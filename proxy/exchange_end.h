@@ -63,6 +63,12 @@ void exchange_end_refused(struct exchange *x, enum reply_error which,
 /* The connection breaks where the answer did. */
 void exchange_end_cut(struct exchange *x, const struct error *why);
 
+/*
+ * The stream goes on, but not through here: an error event of our own, unless
+ * the agent has its finish_reason, and the end.
+ */
+void exchange_end_unusable(struct exchange *x, const struct error *why);
+
 /* The stream is over, in whatever way it ended. */
 void exchange_end_stream(struct exchange *x);
 

@@ -16,7 +16,8 @@ static const struct {
 	const char *message;
 } errors[] = {
 	[REPLY_BAD_REQUEST] = { 400, "invalid_request_error",
-				"The request body is not a JSON object." },
+				"The request body is not a JSON object, or "
+				"nested too deep." },
 	[REPLY_UNAUTHORIZED] = { 401, "invalid_request_error",
 				 "The API key is missing or wrong." },
 	[REPLY_NOT_FOUND] = { 404, "invalid_request_error",

@@ -13,7 +13,7 @@
  * neither; and it asks for ever after an answer without a finish_reason.
  */
 enum reply_error {
-	REPLY_BAD_REQUEST,     /* 400: not a JSON object */
+	REPLY_BAD_REQUEST,     /* 400: not a JSON object that we read */
 	REPLY_UNAUTHORIZED,    /* 401 */
 	REPLY_NOT_FOUND,       /* 404 */
 	REPLY_UNREACHABLE,     /* 502: no answer from the upstream */

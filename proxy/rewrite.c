@@ -523,8 +523,9 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	buf_init(&rw->sampling, LIMIT_TASK_FILE);
 	buf_init(&rw->degraded, LIMIT_REPLY_ERROR);
 	if (!scan_members(&p))
-		return error_set(err, ERROR_MALFORMED,
-				 "request body is not a JSON object");
+		return error_set(
+			err, ERROR_MALFORMED,
+			"request body is not a JSON object, or too deep");
 	if (!buf_reserve(&rw->texts, 2 * rules->sampling.len + 4 * LIMIT_PATH,
 			 err))
 		return false;

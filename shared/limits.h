@@ -7,8 +7,11 @@
  * it; nothing is ever cut silently.
  */
 
-/* JSON: nesting that the scanner follows; more is "not valid JSON" to us. */
-#define LIMIT_JSON_DEPTH 1024 /* levels */
+/*
+ * JSON: nesting that the scanner follows; more is "not valid JSON" to us.  The
+ * readers of traces give up, too: Python near 1,000 levels, cJSON at 1,000.
+ */
+#define LIMIT_JSON_DEPTH 512 /* levels */
 
 /* HTTP server (proxy, replay). */
 #define LIMIT_HTTP_HEADERS   (64u << 10)

@@ -323,6 +323,8 @@ bool upstream_answer_next(struct upstream_answer *a, struct buf *out,
 		a->head_sent = true;
 		return buf_add(out, buf_span(&a->head), err);
 	}
+	if (a->sent == a->limit && a->plan && a->plan->endless)
+		a->sent = 0;
 	if (a->sent < a->limit)
 		return add_piece(a, out, err);
 	if (a->ended || !a->chunked || a->ending != ENDING_KEEP)

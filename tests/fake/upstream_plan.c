@@ -98,6 +98,10 @@ static const struct option_entry entries[] = {
 		.help = "the connection's end is the body's",
 	},
 	{
+		SETTING("endless", FLAG, plan.endless),
+		.help = "send the body over and over",
+	},
+	{
 		SETTING("fault", CHOICE, plan.fault_name),
 		.choices = fault_names,
 		.argument = "NAME",

@@ -46,6 +46,7 @@ struct upstream_plan {
 	uint64_t fault_after;
 	bool content_length;
 	bool until_close;
+	bool endless;
 };
 
 struct upstream_settings {
