@@ -186,8 +186,9 @@ static void adopt(struct http_connection *c)
 		return;
 	}
 	if (!c->all->full)
-		log_warn("http", "more than %d connections: closing those "
-				 "that come",
+		log_warn("http",
+			 "more than %d connections: closing those "
+			 "that come",
 			 LIMIT_HTTP_CONNECTIONS);
 	c->all->full = true;
 	evhttp_connection_free(c->evcon);
@@ -209,14 +210,14 @@ static bool look_at(struct http_connection *c, struct evbuffer *input,
 	     evbuffer_peek(input, -1, &at, &part, 1) > 0 && part.iov_len;
 	     evbuffer_ptr_set(input, &at, part.iov_len, EVBUFFER_PTR_ADD))
 		if (!request_framing_feed(
-			    &c->framing,
-			    span_from(part.iov_base, part.iov_len), err))
+			    &c->framing, span_from(part.iov_base, part.iov_len),
+			    err))
 			return false;
 	return true;
 }
 
-static void on_input(struct evbuffer *input, const struct evbuffer_cb_info *info,
-		     void *arg)
+static void on_input(struct evbuffer *input,
+		     const struct evbuffer_cb_info *info, void *arg)
 {
 	struct http_connection *c = arg;
 	size_t len = evbuffer_get_length(input), skipped;

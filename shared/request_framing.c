@@ -44,8 +44,7 @@ static bool refuse(struct request_framing *f, unsigned status, const char *why,
 		   struct error *err)
 {
 	f->fault = status;
-	return error_set(err,
-			 status == 400 ? ERROR_MALFORMED : ERROR_TOO_LARGE,
+	return error_set(err, status == 400 ? ERROR_MALFORMED : ERROR_TOO_LARGE,
 			 "%s", why);
 }
 
@@ -96,8 +95,8 @@ static void enter(struct request_framing *f, enum state state)
 /* Those that evhttp reads a body with, when there is one. */
 static bool may_have_body(struct span method)
 {
-	static const char *const methods[] = { "POST",	 "PUT",	   "PATCH",
-					       "GET",	 "DELETE", "OPTIONS" };
+	static const char *const methods[] = { "POST", "PUT",    "PATCH",
+					       "GET",  "DELETE", "OPTIONS" };
 
 	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
 		if (span_is(method, methods[i]))
@@ -261,7 +260,8 @@ static bool after_head(struct request_framing *f, struct error *err)
 		return malformed(f, "Content-Length and Transfer-Encoding",
 				 err);
 	if (f->encodings && f->old)
-		return malformed(f, "Transfer-Encoding in an old version of HTTP", err);
+		return malformed(
+			f, "Transfer-Encoding in an old version of HTTP", err);
 	if ((f->length || f->encodings) && !f->has_body_method)
 		return malformed(f, "a body with a method that has none", err);
 	if (f->length > LIMIT_HTTP_BODY)

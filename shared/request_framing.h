@@ -21,7 +21,7 @@
  * is needed to find the end.
  */
 struct request_framing {
-	int state; /* an enum of the .c's */
+	int state;         /* an enum of the .c's */
 	uint64_t requests; /* that are whole */
 	unsigned fault;    /* the status to refuse with; 0: none so far */
 
