@@ -65,8 +65,12 @@ static bool become(uid_t uid, gid_t gid, struct error *err)
 	if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
 		return error_set_errno(err, errno, "--run-as %u:%u", uid, gid);
-	/* The kernel forgot it with the old user. */
-	if (prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0)
+	/*
+	 * The kernel forgot it with the old user, and took /proc/sys/fs/
+	 * suid_dumpable, which need not be 0, for what harden() had set.
+	 */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0) < 0)
 		return error_set_errno(err, errno, "--run-as %u:%u", uid, gid);
 	return true;
 }

@@ -3,9 +3,10 @@
  *
  *	intruder attack [PATH]...	NAME refused|SUCCEEDED, one a line; the
  *					paths are to be out of reach
- *	intruder search TEXT		where the text stands that is TEXT read
+ *	intruder search TEXT [PID]...	where the text stands that is TEXT read
  *					backwards: in environments, command
- *					lines, memories, descriptors, files
+ *					lines, memories, descriptors, files;
+ *					or in those processes alone
  *
  * The tries named allowed_... are to succeed: they show that a success is seen.
  */
@@ -471,12 +472,16 @@ int main(int argc, char **argv)
 		attack(argv + 2);
 		return 0;
 	}
-	if (argc == 3 && !strcmp(argv[1], "search")) {
+	if (argc >= 3 && !strcmp(argv[1], "search")) {
 		backwards = argv[2];
 		wanted_len = strlen(backwards);
-		search();
+		for (int i = 3; i < argc; i++)
+			search_process(argv[i]);
+		if (argc == 3)
+			search();
 		return 0;
 	}
-	fprintf(stderr, "usage: intruder attack [PATH]...|search TEXT\n");
+	fprintf(stderr,
+		"usage: intruder attack [PATH]...|search TEXT [PID]...\n");
 	return 2;
 }
