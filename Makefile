@@ -169,9 +169,10 @@ check-headers: ## Compile every header on its own
 		$(CC) $(ALL_CFLAGS) -fsyntax-only -x c $$h || exit 1; done
 
 .PHONY: bench
-bench: ## Measure what octap adds, and what octap-proxy costs
-	$(Q)$(DEPS) build run check agent
+bench: ## Measure octap-proxy against nginx, and what octap adds
+	$(Q)$(DEPS) build run bench check agent
 	$(Q)$(MAKE) --no-print-directory all $(BENCH_BIN) static
+	$(Q)OUT=$(OUT) tests/bench/load.sh
 	$(Q)$(OUT)/tests/bench/bench_start $(OUT)/bin/octap-proxy
 	$(Q)$(OUT)/tests/bench/bench_start build/static/bin/octap-proxy
 	$(Q)OCTAP=$(OUT)/bin/octap tests/bench/rollout.sh

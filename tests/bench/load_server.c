@@ -27,8 +27,8 @@
 #include "shared/compiler.h"
 #include "shared/mem.h"
 
-#define EVENTS      4096 /* different ones */
-#define RUN         256  /* unpaced events in a write */
+#define EVENTS      32768 /* different ones */
+#define RUN         256   /* unpaced events in a write */
 #define CONNECTIONS 1024
 #define HEAD_KEPT   8192
 #define STAMP       16 /* digits */
@@ -302,6 +302,7 @@ static uint64_t number_after(const char *text, const char *name)
 static void begin_answer(struct connection *c)
 {
 	static uint64_t phase;
+	static size_t first;
 
 	c->events_left = number_after(c->head, "events=");
 	c->pace_ns = number_after(c->head, "pace=") * 1000;
@@ -310,7 +311,9 @@ static void begin_answer(struct connection *c)
 		phase += c->pace_ns * 618 / 1000;
 		c->due_ns = now_ns() + phase % c->pace_ns;
 	}
-	c->next = (size_t)rand() % EVENTS;
+	/* Each goes on where the last one ends: a rollout repeats none. */
+	c->next = first;
+	first = (first + c->events_left) % EVENTS;
 	c->out = head;
 	c->out_len = sizeof(head) - 1;
 	c->answering = true;
