@@ -8,9 +8,10 @@
  * Each of the streams makes CALLS calls, one after the other.  With a text file
  * the calls are the turns of one agent: each request repeats all earlier ones
  * and adds REQUEST_BYTES of the text.  It prints one line of NAME=VALUE:
- * calls and events, events a second, the delay of paced events (median and
- * 99th percentile, from load_server's stamps) and the time from the request's
- * first byte to the answer's.
+ * calls and events, events a second (until the last one; what then ends the
+ * answer is not among them), the delay of paced events (median and 99th
+ * percentile, from load_server's stamps), the time from the request's first
+ * byte to the answer's, and that from the last event to the answer's end.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,6 +41,7 @@ struct stream {
 	size_t sent;
 	unsigned calls_left;
 	uint64_t begin_ns;
+	uint64_t last_ns; /* when the last event came */
 	uint64_t events;  /* of this answer */
 	uint64_t sent_ns; /* as the event being read tells; 0: not yet */
 	bool answered;    /* its first byte came */
@@ -65,7 +67,8 @@ static struct {
 	struct buf text;
 } plan = { .streams = 1, .calls = 1, .events = 1, .request_bytes = 30000 };
 
-static struct samples delays, first_bytes;
+static struct samples delays, first_bytes, ends;
+static uint64_t last_event_ns;
 static uint64_t events_seen, calls_done;
 static int poll_fd;
 
@@ -235,7 +238,8 @@ static void open_stream(struct stream *s)
 /* An event ended. */
 static void count_event(struct stream *s, uint64_t now)
 {
-	s->events++;
+	if (++s->events == plan.events)
+		last_event_ns = s->last_ns = now;
 	if (s->sent_ns)
 		add_sample(&delays, (now - s->sent_ns) % STAMP_RANGE);
 	s->sent_ns = 0;
@@ -340,6 +344,7 @@ static bool take(struct stream *s, struct span bytes)
 	/* The finishing event, and [DONE]. */
 	if (s->events < plan.events + 2)
 		die("events are missing");
+	add_sample(&ends, now - s->last_ns);
 	events_seen += plan.events;
 	calls_done++;
 	if (!s->calls_left)
@@ -427,12 +432,13 @@ int main(int argc, char **argv)
 		open_stream(&streams[i]);
 	begin = now_ns();
 	run(streams);
-	seconds = (double)(now_ns() - begin) / 1e9;
+	seconds = (double)(last_event_ns - begin) / 1e9;
 	printf("calls=%llu events=%llu rate=%.0f delay50=%.1f delay99=%.1f "
-	       "first50=%.1f first99=%.1f\n",
+	       "first50=%.1f first99=%.1f end50=%.1f end99=%.1f\n",
 	       (unsigned long long)calls_done, (unsigned long long)events_seen,
 	       (double)events_seen / seconds, percentile_us(&delays, 50),
 	       percentile_us(&delays, 99), percentile_us(&first_bytes, 50),
-	       percentile_us(&first_bytes, 99));
+	       percentile_us(&first_bytes, 99), percentile_us(&ends, 50),
+	       percentile_us(&ends, 99));
 	return 0;
 }

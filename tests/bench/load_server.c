@@ -27,12 +27,13 @@
 #include "shared/compiler.h"
 #include "shared/mem.h"
 
-#define EVENTS      32768 /* different ones */
-#define RUN         256   /* unpaced events in a write */
-#define CONNECTIONS 1024
-#define HEAD_KEPT   8192
-#define STAMP       16 /* digits */
-#define STAMP_RANGE 10000000000000000u
+#define EVENTS       32768 /* different ones */
+#define RUN          256   /* unpaced events in a write */
+#define CONNECTIONS  1024
+#define HEAD_KEPT    8192
+#define COUNT_DIGITS 10
+#define STAMP        16 /* digits */
+#define STAMP_RANGE  10000000000000000u
 
 static const char id_start[] = "data: {\"id\":\"chatcmpl-";
 
@@ -50,11 +51,13 @@ struct connection {
 	size_t next;     /* event */
 	const char *out; /* being written */
 	size_t out_len;
+	bool asks_for_usage;
+	uint64_t events_asked;
 	bool at_tail;
 	bool wants_write;
 };
 
-static struct buf ring, tail;
+static struct buf ring, tail, tail_with_usage;
 static size_t offsets[EVENTS + 1];
 static struct connection *connections[CONNECTIONS];
 static size_t connection_count;
@@ -158,14 +161,39 @@ static void make_event(struct buf *to, bool last)
 		      last ? "\"stop_reason\":null," : "", rand() % 150000));
 }
 
-static void make_events(void)
+/* The usage has no digits yet. */
+static void make_tail(struct buf *to, bool with_usage)
 {
 	struct error err;
 	struct buf event;
 
+	buf_init(to, 64u << 10);
+	buf_init(&event, sizeof(paced));
+	make_event(&event, true);
+	add_chunk(to, &event);
+	if (with_usage) {
+		buf_clear(&event);
+		begin_event(&event);
+		must(buf_addf(&event, &err,
+			      "\"choices\":[],\"usage\":{\"prompt_tokens\":9,"
+			      "\"completion_tokens\":%*d},"
+			      "\"system_fingerprint\":\"vllm-0.33.0\"}\n\n",
+			      COUNT_DIGITS, 0));
+		add_chunk(to, &event);
+	}
+	buf_clear(&event);
+	must(buf_add(&event, SPAN("data: [DONE]\n\n"), &err));
+	add_chunk(to, &event);
+	must(buf_add(to, SPAN("0\r\n\r\n"), &err));
+	buf_release(&event);
+}
+
+static void make_events(void)
+{
+	struct buf event;
+
 	buf_init(&event, sizeof(paced));
 	buf_init(&ring, 64u << 20);
-	buf_init(&tail, 64u << 10);
 	for (size_t i = 0; i < EVENTS; i++) {
 		buf_clear(&event);
 		make_event(&event, false);
@@ -173,13 +201,8 @@ static void make_events(void)
 		add_chunk(&ring, &event);
 	}
 	offsets[EVENTS] = ring.len;
-	buf_clear(&event);
-	make_event(&event, true);
-	add_chunk(&tail, &event);
-	buf_clear(&event);
-	must(buf_add(&event, SPAN("data: [DONE]\n\n"), &err));
-	add_chunk(&tail, &event);
-	must(buf_add(&tail, SPAN("0\r\n\r\n"), &err));
+	make_tail(&tail, false);
+	make_tail(&tail_with_usage, true);
 	buf_release(&event);
 }
 
@@ -258,8 +281,19 @@ static void take_stamped(struct connection *c)
 
 static void take_tail(struct connection *c)
 {
-	c->out = tail.data;
-	c->out_len = tail.len;
+	static const char name[] = "\"completion_tokens\":";
+	const struct buf *to = c->asks_for_usage ? &tail_with_usage : &tail;
+
+	if (c->asks_for_usage) {
+		char *count = strstr(to->data, name) + sizeof(name) - 1;
+		char digits[COUNT_DIGITS + 16];
+
+		snprintf(digits, sizeof(digits), "%*llu", COUNT_DIGITS,
+			 (unsigned long long)c->events_asked + 1);
+		memcpy(count, digits, COUNT_DIGITS);
+	}
+	c->out = to->data;
+	c->out_len = to->len;
 	c->at_tail = true;
 }
 
@@ -305,6 +339,8 @@ static void begin_answer(struct connection *c)
 	static size_t first;
 
 	c->events_left = number_after(c->head, "events=");
+	c->events_asked = c->events_left;
+	c->asks_for_usage = strstr(c->head, "\"include_usage\":true");
 	c->pace_ns = number_after(c->head, "pace=") * 1000;
 	if (c->pace_ns) {
 		/* Streams are not in step with each other. */
@@ -411,6 +447,7 @@ static int listen_anywhere(void)
 	    listen(fd, CONNECTIONS) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
 		die("listen");
+	/* By now there is everything to answer with. */
 	printf("%d\n", ntohs(address.sin_port));
 	fflush(stdout);
 	return fd;
@@ -435,11 +472,12 @@ static void serve_ready(struct connection *c, uint32_t events)
 int main(void)
 {
 	struct epoll_event events[256];
-	int listener = listen_anywhere();
-	struct connection accepting = { .fd = listener };
-	struct connection timer;
+	struct connection accepting, timer;
+	int listener;
 
 	make_events();
+	listener = listen_anywhere();
+	accepting = (struct connection){ .fd = listener };
 	poll_fd = epoll_create1(0);
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	timer = (struct connection){ .fd = timer_fd };
