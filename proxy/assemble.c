@@ -1,6 +1,7 @@
 /* From events and bodies to what the record says of an answer. */
 #include "proxy/assemble.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,6 @@ void assemble_init(struct assembler *a, uint64_t start_us)
 	buf_init(&a->chunk_tokens, LIMIT_TURN_PART);
 	buf_init(&a->chunk_ms, LIMIT_TURN_PART);
 	buf_init(&a->response, LIMIT_TRACE_RECORD);
-	buf_init(&a->lists, LIMIT_TRACE_RECORD);
 }
 
 void assemble_release(struct assembler *a)
@@ -78,7 +78,6 @@ void assemble_release(struct assembler *a)
 	buf_release(&a->chunk_tokens);
 	buf_release(&a->chunk_ms);
 	buf_release(&a->response);
-	buf_release(&a->lists);
 }
 
 /* The first value counts, but of usage the last: it grows. */
@@ -124,7 +123,8 @@ static struct choice *find_choice(struct assembler *a, uint64_t index,
 	}
 	a->choices = xrealloc_array(a->choices, a->choice_count + 1,
 				    sizeof(*a->choices));
-	choice_init(&a->choices[a->choice_count], index);
+	choice_init(&a->choices[a->choice_count], index,
+		    index ? NULL : a->spill);
 	return &a->choices[a->choice_count++];
 }
 
@@ -136,8 +136,7 @@ static bool add_number(struct buf *list, uint64_t number, struct error *err)
 	do
 		text[--at] = (char)('0' + number % 10);
 	while (number /= 10);
-	if (list->len)
-		text[--at] = ',';
+	text[--at] = list->len ? ',' : '[';
 	return buf_add(list, span_from(text + at, sizeof(text) - at), err);
 }
 
@@ -274,7 +273,7 @@ bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
 	return jw_finish(&jw, err);
 }
 
-static const struct choice *first_choice(const struct assembler *a)
+static struct choice *first_choice(const struct assembler *a)
 {
 	for (size_t i = 0; i < a->choice_count; i++)
 		if (a->choices[i].index == 0)
@@ -347,6 +346,8 @@ static struct span next_item(struct span *list)
 /* Where the entries tell ids too, these must be the same. */
 static bool ids_agree(struct span ids, struct span told)
 {
+	ids = span_after(ids, 1); /* the bracket */
+	told = span_after(told, 1);
 	while (told.len) {
 		struct span id = next_item(&ids), also = next_item(&told);
 
@@ -359,7 +360,7 @@ static bool ids_agree(struct span ids, struct span told)
 /* What a choice has: ids, log-probabilities, both in agreement, or neither. */
 static enum token_status choice_status(const struct choice *choice)
 {
-	size_t ids = choice_ids(choice).len
+	size_t ids = choice_ids(choice)
 			     ? (choice->id_count ? choice->id_count
 						 : choice->told_count)
 			     : 0;
@@ -417,53 +418,66 @@ static enum token_status token_status(const struct assembler *a)
 	return status == TOKENS_UNCONFIRMED ? TOKENS_EXACT : status;
 }
 
-/* Put brackets around a comma-separated list; an empty one stays absent. */
-static bool bracket(struct assembler *a, struct span list, size_t *start,
-		    size_t *len, struct error *err)
+/* An empty list stays absent. */
+static bool close_list(struct buf *list, struct span *target, struct error *err)
 {
-	*start = a->lists.len;
-	if (list.len && (!buf_add(&a->lists, SPAN("["), err) ||
-			 !buf_add(&a->lists, list, err) ||
-			 !buf_add(&a->lists, SPAN("]"), err)))
+	if (!list->len)
+		return true;
+	if (!buf_add(list, SPAN("]"), err))
 		return false;
-	*len = a->lists.len - *start;
+	*target = buf_span(list);
 	return true;
 }
 
-static bool fill_lists(struct assembler *a, const struct choice *first,
+static bool close_logprobs(struct spool *list, struct span *target,
+			   struct error *err)
+{
+	if (spool_is_empty(list))
+		return true;
+	if (!spool_add(list, SPAN("]"), err))
+		return false;
+	if (spool_in_memory(list))
+		*target = buf_span(&list->rest);
+	return true;
+}
+
+static bool fill_lists(struct assembler *a, struct choice *first,
 		       struct turn *t, struct error *err)
 {
-	const struct {
-		struct span list;
-		struct span *target;
-	} fields[] = {
-		{ buf_span(&first->logprobs), &t->logprobs },
-		{ buf_span(&first->tokens), &t->completion_tokens },
-		{ choice_ids(first), &t->completion_token_ids },
-		{ buf_span(&first->logps), &t->per_token_logps },
-		{ buf_span(&a->chunk_tokens), &t->chunk_tokens },
-		{ buf_span(&a->chunk_ms), &t->chunk_ms },
-	};
-	size_t start[ARRAY_LEN(fields)], len[ARRAY_LEN(fields)];
+	const struct buf *given = choice_ids(first);
+	struct buf *ids = given == &first->ids ? &first->ids : &first->told_ids;
 
-	buf_clear(&a->lists);
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if (!bracket(a, fields[i].list, &start[i], &len[i], err))
-			return false;
-	/* Only now does the buffer no longer move. */
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if (len[i])
-			*fields[i].target =
-				span_from(a->lists.data + start[i], len[i]);
-	return true;
+	return close_logprobs(&first->logprobs, &t->logprobs, err) &&
+	       close_list(&first->tokens, &t->completion_tokens, err) &&
+	       (!given || close_list(ids, &t->completion_token_ids, err)) &&
+	       close_list(&first->logps, &t->per_token_logps, err) &&
+	       close_list(&a->chunk_tokens, &t->chunk_tokens, err) &&
+	       close_list(&a->chunk_ms, &t->chunk_ms, err);
+}
+
+void assemble_spill_to(struct assembler *a, struct spill *spill)
+{
+	a->spill = spill;
+}
+
+const struct spool *assemble_spilled(const struct assembler *a)
+{
+	const struct choice *first = first_choice(a);
+
+	return first && !spool_in_memory(&first->logprobs) ? &first->logprobs
+							   : NULL;
 }
 
 bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
 {
-	const struct choice *first = first_choice(a);
+	struct choice *first = first_choice(a);
 
+	assert(!a->finished);
 	if (!a->whole && !write_response(a, err))
 		return false;
+	/* Before the lists are closed. */
+	t->token_status = token_status(a);
+	a->finished = true;
 	if (first) {
 		if (!fill_lists(a, first, t, err))
 			return false;
@@ -476,7 +490,6 @@ bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
 	t->usage = buf_span(&a->usage);
 	t->upstream_model = buf_span(&a->model);
 	t->system_fingerprint = buf_span(&a->system_fingerprint);
-	t->token_status = token_status(a);
 	if (a->first_us)
 		t->ttft_us = a->first_us - a->start_us;
 	return true;

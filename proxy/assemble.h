@@ -32,11 +32,12 @@ struct assembler {
 	struct buf id, created, model; /* JSON values; empty: not given */
 	struct buf system_fingerprint, service_tier;
 	struct buf usage, prompt_ids, error;
-	struct buf chunk_tokens, chunk_ms; /* comma-separated */
+	struct buf chunk_tokens, chunk_ms; /* as the lists of a choice */
 	struct buf response; /* the record's; the upstream's own if `whole` */
-	struct buf lists;    /* the record's arrays, one after the other */
+	struct spill *spill; /* for the first choice; NULL: memory */
 	bool whole;
 	bool unreadable; /* an event was no JSON object */
+	bool finished;
 };
 
 void assemble_init(struct assembler *a, uint64_t start_us);
@@ -62,8 +63,20 @@ bool assemble_has_error(const struct assembler *a);
 bool assemble_is_finished(const struct assembler *a);
 
 /*
+ * Where log-probabilities may go that are too many for memory: only those that
+ * are the record's own.  NULL, as at first: nowhere.
+ */
+void assemble_spill_to(struct assembler *a, struct spill *spill);
+
+/*
+ * The log-probabilities that assemble_finish() left out of the turn because
+ * they are not in memory; NULL: it has them all.
+ */
+const struct spool *assemble_spilled(const struct assembler *a);
+
+/*
  * Fill the turn's response, tokens, token_status, usage and upstream names.
- * They are valid until `a` is next changed.
+ * They live as long as `a`, to which nothing may be added any more.
  */
 bool assemble_finish(struct assembler *a, struct turn *turn,
 		     struct error *err) MUST_USE;

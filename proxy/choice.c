@@ -1,6 +1,7 @@
 /* Joining the pieces of one choice. */
 #include "proxy/choice.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,13 @@ static const char *const known_reasons[] = {
 	"stop", "length", "tool_calls", "content_filter", "function_call",
 };
 
-void choice_init(struct choice *choice, uint64_t index)
+void choice_init(struct choice *choice, uint64_t index, struct spill *spill)
 {
 	*choice = (struct choice){ .index = index };
 	for (size_t i = 0; i < TEXT_COUNT; i++)
 		buf_init(&choice->text[i], LIMIT_TURN_PART);
 	buf_init(&choice->finish_reason, LIMIT_TURN_PART);
-	buf_init(&choice->logprobs, LIMIT_TURN_PART);
+	spool_init(&choice->logprobs, spill, LIMIT_TURN_PART);
 	buf_init(&choice->tokens, LIMIT_TURN_PART);
 	buf_init(&choice->logps, LIMIT_TURN_PART);
 	buf_init(&choice->ids, LIMIT_TURN_PART);
@@ -53,7 +54,7 @@ void choice_release(struct choice *choice)
 		tool_call_release(&choice->calls[i]);
 	free(choice->calls);
 	buf_release(&choice->finish_reason);
-	buf_release(&choice->logprobs);
+	spool_release(&choice->logprobs);
 	buf_release(&choice->tokens);
 	buf_release(&choice->logps);
 	buf_release(&choice->ids);
@@ -61,11 +62,29 @@ void choice_release(struct choice *choice)
 	buf_release(&choice->prompt_ids);
 }
 
-/* Add a value to a comma-separated list. */
+/* Add a value to a list. */
 static bool add_item(struct buf *list, struct span item, struct error *err)
 {
-	return (!list->len || buf_add(list, SPAN(","), err)) &&
+	return buf_add(list, list->len ? SPAN(",") : SPAN("["), err) &&
 	       buf_add(list, item, err);
+}
+
+/* What is spilled is not looked at again: it must be fit for a record. */
+static bool add_fit_for_line(struct spool *list, struct span item,
+			     struct error *err)
+{
+	struct json_writer jw;
+	struct buf line;
+	bool ok;
+
+	if (span_line_length(item) == item.len && utf8_valid(item))
+		return spool_add(list, item, err);
+	buf_init(&line, LIMIT_TURN_PART);
+	jw_init(&jw, &line);
+	jw_raw_on_one_line(&jw, item);
+	ok = jw_finish(&jw, err) && spool_add(list, buf_span(&line), err);
+	buf_release(&line);
+	return ok;
 }
 
 /* Keep the first value of that type. */
@@ -268,7 +287,11 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 	id = told_id(v[TOKEN], v[ID]);
 	choice->told_count += id.len > 0;
 	return add_item(&choice->told_ids, id.len ? id : SPAN("null"), err) &&
-	       add_item(&choice->logprobs, entry, err) &&
+	       spool_add(&choice->logprobs,
+			 spool_is_empty(&choice->logprobs) ? SPAN("[")
+							   : SPAN(","),
+			 err) &&
+	       add_fit_for_line(&choice->logprobs, entry, err) &&
 	       add_item(&choice->tokens,
 			v[TOKEN].text.len ? v[TOKEN].text : SPAN("null"),
 			err) &&
@@ -414,13 +437,13 @@ bool choice_is_finished(const struct choice *choice)
 	return false;
 }
 
-struct span choice_ids(const struct choice *choice)
+const struct buf *choice_ids(const struct choice *choice)
 {
 	if (choice->id_count)
-		return buf_span(&choice->ids);
+		return &choice->ids;
 	if (choice->told_count && choice->told_count == choice->entry_count)
-		return buf_span(&choice->told_ids);
-	return SPAN_NONE;
+		return &choice->told_ids;
+	return NULL;
 }
 
 static void write_calls(const struct choice *choice, struct json_writer *jw)
@@ -469,17 +492,19 @@ static void write_message(const struct choice *choice, struct json_writer *jw)
 
 static void write_tokens(const struct choice *choice, struct json_writer *jw)
 {
-	struct span ids = choice_ids(choice);
+	const struct buf *ids = choice_ids(choice);
 
+	assert(spool_in_memory(&choice->logprobs));
 	jw_key(jw, "logprobs");
 	if (choice->entry_count)
-		jw_wrapped(jw, "{\"content\":[", buf_span(&choice->logprobs),
+		jw_wrapped(jw,
+			   "{\"content\":", buf_span(&choice->logprobs.rest),
 			   "]}");
 	else
 		jw_null(jw);
 	jw_key(jw, "token_ids");
-	if (ids.len)
-		jw_wrapped(jw, "[", ids, "]");
+	if (ids)
+		jw_wrapped(jw, "", buf_span(ids), "]");
 	else
 		jw_null(jw);
 }

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "proxy/spill.h"
 #include "shared/buf.h"
 #include "shared/compiler.h"
 #include "shared/error.h"
@@ -39,12 +40,12 @@ struct choice {
 	size_t call_count;
 	struct buf finish_reason; /* JSON string; empty: none yet */
 
-	/* Comma-separated JSON values, without brackets. */
-	struct buf logprobs; /* entries of logprobs.content */
-	struct buf tokens;   /* their `token` */
-	struct buf logps;    /* their `logprob` */
-	struct buf ids;      /* token_ids or response_token_ids */
-	struct buf told_ids; /* the id that each entry itself tells, or null */
+	/* JSON arrays, empty or without the closing bracket. */
+	struct spool logprobs; /* entries of logprobs.content */
+	struct buf tokens;     /* their `token` */
+	struct buf logps;      /* their `logprob` */
+	struct buf ids;        /* token_ids or response_token_ids */
+	struct buf told_ids;   /* the id each entry itself tells, or null */
 	size_t entry_count;
 	size_t id_count;
 	size_t told_count;
@@ -54,7 +55,8 @@ struct choice {
 	struct buf prompt_ids; /* JSON array, where a choice tells them */
 };
 
-void choice_init(struct choice *choice, uint64_t index);
+/* Its log-probabilities may go to `spill`; NULL: all stays in memory. */
+void choice_init(struct choice *choice, uint64_t index, struct spill *spill);
 void choice_release(struct choice *choice);
 
 /*
@@ -73,11 +75,17 @@ bool choice_add_ids(struct choice *choice, struct json_value ids,
 /* It ended for a reason that the chat-completions API knows. */
 bool choice_is_finished(const struct choice *choice);
 
-/* As an element of a chat.completion; with its log-probabilities and ids? */
+/*
+ * As an element of a chat.completion; with its log-probabilities, which must
+ * be in memory, and ids?
+ */
 void choice_write(const struct choice *choice, bool with_tokens,
 		  struct json_writer *jw);
 
-/* The ids given, or what the entries tell; empty if neither is complete. */
-struct span choice_ids(const struct choice *choice);
+/*
+ * The ids given, or what the entries tell, as an array without the closing
+ * bracket; NULL if neither is complete.
+ */
+const struct buf *choice_ids(const struct choice *choice);
 
 #endif

@@ -289,6 +289,8 @@ static void plan_and_send(struct exchange *x)
 	x->model = text_of(x->rewrite.model);
 	answer_init(&x->answer, &x->rewrite, x->start_us);
 	x->answer.strip.dialect = x->proxy->config->rules.dialect;
+	assemble_spill_to(&x->answer.assembler,
+			  recorder_spill(x->proxy->recorder));
 	if (planned &&
 	    splice_apply(&x->rewrite.splices, body, &x->forwarded, &err)) {
 		send_upstream(x);

@@ -289,7 +289,8 @@ static void note_absence(struct exchange *x, const struct turn *t)
 {
 	if (!t->complete)
 		return;
-	if (x->rewrite.added_logprobs && !t->logprobs.len)
+	if (x->rewrite.added_logprobs && !t->logprobs.len &&
+	    !assemble_spilled(&x->answer.assembler))
 		x->proxy->without_logprobs++;
 	if (x->rewrite.added_sglext && !t->completion_token_ids.len)
 		refusals_add(&x->proxy->refusals, span_of(x->model),
@@ -309,7 +310,9 @@ void exchange_record(struct exchange *x)
 	if (assemble_finish(&x->answer.assembler, &turn, &err)) {
 		note_absence(x, &turn);
 		lineage_end(&x->proxy->lineages, &turn);
-		recorder_append(x->proxy->recorder, &turn, on_recorded, x);
+		recorder_append(x->proxy->recorder, &turn,
+				assemble_spilled(&x->answer.assembler),
+				on_recorded, x);
 		return;
 	}
 	x->proxy->unrecorded++;

@@ -25,6 +25,7 @@
 struct entry {
 	struct entry *next;
 	struct turn turn;
+	const struct spool *logprobs; /* NULL: the turn has them */
 	recorder_done_fn *on_done;
 	void *arg;
 	bool ok;
@@ -37,6 +38,7 @@ struct queue {
 
 struct recorder {
 	struct trace_writer *trace;
+	struct spill *spill; /* NULL: none could be had */
 	struct buf line;
 	struct loop_watch *watch;
 	uint64_t errors;
@@ -69,15 +71,55 @@ static struct entry *queue_take(struct queue *queue)
 	return entry;
 }
 
+static bool add_piece(struct span piece, void *arg, struct error *err)
+{
+	struct recorder *r = arg;
+
+	return trace_add(r->trace, piece, err);
+}
+
+/*
+ * The log-probabilities go from the spill to the encoder a piece at a time.  If
+ * they cannot be read the line is broken off: its error is the record's.
+ */
+/* A server may quote the key anywhere. */
+static bool made_line(struct recorder *r, bool made)
+{
+	r->lost += !made;
+	if (r->line.len)
+		log_mask_bytes(r->line.data, r->line.len);
+	return made;
+}
+
+static bool write_spilled(struct recorder *r, struct entry *entry)
+{
+	struct error *err = &entry->err, ignored;
+	struct span line;
+	size_t at;
+
+	if (!made_line(r, turn_encode_around(&entry->turn, &r->line, &at, err)))
+		return false;
+	line = buf_span(&r->line);
+	if (trace_add(r->trace, span_from(line.data, at), err) &&
+	    spool_each(entry->logprobs, add_piece, r, err) &&
+	    trace_add(r->trace, span_after(line, at), err))
+		return trace_end_line(r->trace, err);
+	if (!trace_end_line(r->trace, &ignored))
+		error_wrap(err, "%s", ignored.text);
+	return false;
+}
+
+static bool write_whole(struct recorder *r, struct entry *entry)
+{
+	return made_line(r, turn_encode(&entry->turn, &r->line, &entry->err)) &&
+	       trace_append(r->trace, buf_span(&r->line), &entry->err);
+}
+
 static void write_entry(struct recorder *r, struct entry *entry)
 {
 	buf_clear(&r->line);
-	entry->ok = turn_encode(&entry->turn, &r->line, &entry->err);
-	r->lost += !entry->ok;
-	if (r->line.len)
-		log_mask_bytes(r->line.data, r->line.len);
-	entry->ok = entry->ok &&
-		    trace_append(r->trace, buf_span(&r->line), &entry->err);
+	entry->ok = entry->logprobs ? write_spilled(r, entry)
+				    : write_whole(r, entry);
 	if (r->line.alloc > LINE_KEPT)
 		buf_release(&r->line);
 }
@@ -145,6 +187,7 @@ struct recorder *recorder_open(struct loop *loop, const char *path,
 	}
 	r = xcalloc(1, sizeof(*r));
 	r->trace = trace;
+	r->spill = spill_open(path);
 	r->wake_fd = fd;
 	r->given.last = &r->given.first;
 	r->written.last = &r->written.first;
@@ -157,6 +200,7 @@ struct recorder *recorder_open(struct loop *loop, const char *path,
 		error_set_errno(err, failure, "start the recorder");
 		loop_watch_free(r->watch);
 		trace_writer_free(trace);
+		spill_free(r->spill);
 		close(fd);
 		free(r);
 		return NULL;
@@ -174,12 +218,19 @@ uint64_t recorder_errors(const struct recorder *r)
 	return r->errors;
 }
 
+struct spill *recorder_spill(const struct recorder *r)
+{
+	return r->spill;
+}
+
 void recorder_append(struct recorder *r, const struct turn *turn,
-		     recorder_done_fn *on_done, void *arg)
+		     const struct spool *logprobs, recorder_done_fn *on_done,
+		     void *arg)
 {
 	struct entry *entry = xcalloc(1, sizeof(*entry));
 
 	entry->turn = *turn;
+	entry->logprobs = logprobs;
 	entry->on_done = on_done;
 	entry->arg = arg;
 	pthread_mutex_lock(&r->mutex);
@@ -204,6 +255,7 @@ bool recorder_close(struct recorder *r, struct error *err)
 			       (unsigned long long)r->lost);
 	loop_watch_free(r->watch);
 	trace_writer_free(r->trace);
+	spill_free(r->spill);
 	buf_release(&r->line);
 	pthread_mutex_destroy(&r->mutex);
 	pthread_cond_destroy(&r->filled);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "proxy/spill.h"
 #include "shared/compiler.h"
 #include "shared/error.h"
 #include "shared/turn.h"
@@ -24,13 +25,18 @@ struct recorder *recorder_open(struct loop *loop, const char *path,
 /* Turns that the file held already: numbering goes on after them. */
 uint64_t recorder_turns_found(const struct recorder *recorder);
 
+/* Where large parts of turns may wait, or NULL. */
+struct spill *recorder_spill(const struct recorder *recorder);
+
 /*
  * Record a turn; `on_done` comes exactly once.  What the turn borrows must stay
- * as it is until then.  After a failure the record is kept, and written before
+ * as it is until then, and so must its log-probabilities if they are spilled
+ * (else NULL).  After a failure the record is kept, and written before
  * the next one or at the close.
  */
 void recorder_append(struct recorder *recorder, const struct turn *turn,
-		     recorder_done_fn *on_done, void *arg);
+		     const struct spool *logprobs, recorder_done_fn *on_done,
+		     void *arg);
 
 /* Records that are not in the file although they were given. */
 uint64_t recorder_errors(const struct recorder *recorder);

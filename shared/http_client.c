@@ -186,18 +186,15 @@ static void collect_finished(struct http_client *client)
 /* The call may be cancelled by its handler, but not freed. */
 static void hand_on(struct http_call *call)
 {
-	if (!call->cancelled && !call->failed && !call->left)
+	if (call->body.len && !call->cancelled && !call->failed && !call->left)
 		call->handler.on_body(call, buf_span(&call->body), call->arg);
+	forget_arrived(call);
 }
 
 static void hand_on_arrived(struct http_client *client)
 {
-	while (client->arrived) {
-		struct http_call *call = client->arrived;
-
-		hand_on(call);
-		forget_arrived(call);
-	}
+	while (client->arrived)
+		hand_on(client->arrived);
 }
 
 static bool act_on_mark(struct http_call *call)
@@ -408,10 +405,11 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 	if (call->left)
 		return size * count;
 	call->last_byte_ms = clock_monotonic_ms();
-	if (!buf_reserve(&call->body, size * count, &err)) {
-		fail_call(call, ERROR_TOO_LARGE, "too much in one read");
+	/* It goes on reading as long as the server is fast enough. */
+	if (call->body.len + size * count > RECEIVE_BUFFER)
+		hand_on(call);
+	if (call->cancelled || !buf_reserve(&call->body, size * count, &err))
 		return 0;
-	}
 	if (!call->body.len) {
 		call->next_arrived = client->arrived;
 		client->arrived = call;
@@ -577,7 +575,7 @@ struct http_call *http_call_start(struct http_client *client,
 	call->idle_timeout_ms = request->idle_timeout_ms;
 	call->last_byte_ms = clock_monotonic_ms();
 	buf_init(&call->reply_headers, LIMIT_REPLY_HEADERS);
-	buf_init(&call->body, LIMIT_REPLY_READ);
+	buf_init(&call->body, 2 * RECEIVE_BUFFER + 1);
 	call->next = client->calls;
 	call->link = &client->calls;
 	if (call->next)

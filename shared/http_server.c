@@ -121,9 +121,9 @@ static void split_target(struct http_exchange *x)
 static void on_request(struct evhttp_request *request, void *arg)
 {
 	struct http_server *server = arg;
-	evutil_socket_t fd =
-		bufferevent_getfd(evhttp_connection_get_bufferevent(
-			evhttp_request_get_connection(request)));
+	struct bufferevent *bev = evhttp_connection_get_bufferevent(
+		evhttp_request_get_connection(request));
+	evutil_socket_t fd = bufferevent_getfd(bev);
 	struct http_exchange *x = xcalloc(1, sizeof(*x));
 	int one = 1;
 
@@ -135,6 +135,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	bufferevent_set_max_single_write(bev, LIMIT_HTTP_REPLY_GAP);
 	x->server = server;
 	x->request = request;
 	split_target(x);

@@ -25,7 +25,6 @@
 
 /* HTTP client: what an upstream may send us. */
 #define LIMIT_REPLY_HEADERS (64u << 10)
-#define LIMIT_REPLY_READ    (16u << 20) /* what libcurl takes at once */
 #define LIMIT_REPLY_BODY    (64u << 20) /* a whole (not streamed) answer */
 #define LIMIT_REPLY_ERROR   (1u << 20)  /* an answer with status >= 400 */
 
@@ -34,8 +33,9 @@
 
 /* One model call, assembled: texts, tokens and log-probabilities together. */
 #define LIMIT_TURN_PART    (256u << 20)
-#define LIMIT_TURN_CHOICES 128 /* choices */
-#define LIMIT_TOOL_CALLS   256 /* tool calls a choice */
+#define LIMIT_TURN_MEMORY  (256u << 10) /* more is spilled to a file */
+#define LIMIT_TURN_CHOICES 128          /* choices */
+#define LIMIT_TOOL_CALLS   256          /* tool calls a choice */
 
 /* Token ids of a prompt, kept to compare the next one with. */
 #define LIMIT_LINEAGE_IDS (2u << 20)

@@ -28,6 +28,9 @@
 #define COMPRESSION_LEVEL 1
 #define WINDOW_LOG        22 /* 4 MiB: two records and what is between them */
 
+/* A larger buffer is given back after use. */
+#define PENDING_KEPT (1u << 20)
+
 static const char seal[] = "\x01\0\0";
 
 /* A frame with no content and the window above, as the encoder begins it. */
@@ -86,7 +89,10 @@ bool trace_flush(struct trace_writer *w, struct error *err)
 		return false;
 	if (write_at(w->fd, buf_span(&w->pending), w->end)) {
 		w->end += len;
-		buf_clear(&w->pending);
+		if (w->pending.alloc > PENDING_KEPT)
+			buf_release(&w->pending);
+		else
+			buf_clear(&w->pending);
 		return true;
 	}
 	saved = errno;
@@ -137,18 +143,30 @@ static bool compress(struct trace_writer *w, struct span text,
 	return true;
 }
 
-bool trace_append(struct trace_writer *w, struct span line, struct error *err)
+bool trace_add(struct trace_writer *w, struct span part, struct error *err)
 {
 	if (!w->compressed)
-		return buf_reserve(&w->pending, line.len + 1, err) &&
-		       buf_add(&w->pending, line, err) &&
-		       buf_add(&w->pending, SPAN("\n"), err) &&
-		       trace_flush(w, err);
+		return buf_add(&w->pending, part, err);
 	if (!w->encoder && !make_encoder(w, err))
 		return false;
-	return compress(w, line, ZSTD_e_continue, err) &&
-	       compress(w, SPAN("\n"), ZSTD_e_flush, err) &&
+	return compress(w, part, ZSTD_e_continue, err);
+}
+
+bool trace_end_line(struct trace_writer *w, struct error *err)
+{
+	if (!w->compressed)
+		return buf_add(&w->pending, SPAN("\n"), err) &&
+		       trace_flush(w, err);
+	return compress(w, SPAN("\n"), ZSTD_e_flush, err) &&
 	       trace_flush(w, err);
+}
+
+bool trace_append(struct trace_writer *w, struct span line, struct error *err)
+{
+	/* Of a plain line that is too long no part may stay. */
+	if (!w->compressed && !buf_reserve(&w->pending, line.len + 1, err))
+		return false;
+	return trace_add(w, line, err) && trace_end_line(w, err);
 }
 
 uint64_t trace_records_found(const struct trace_writer *w)

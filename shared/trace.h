@@ -36,6 +36,14 @@ uint64_t trace_records_found(const struct trace_writer *writer);
 bool trace_append(struct trace_writer *writer, struct span line,
 		  struct error *err) MUST_USE;
 
+/*
+ * The same in parts: trace_add() all of the line, then trace_end_line().  Once
+ * a part is added the line must be ended, if only as a broken one.
+ */
+bool trace_add(struct trace_writer *writer, struct span part,
+	       struct error *err) MUST_USE;
+bool trace_end_line(struct trace_writer *writer, struct error *err) MUST_USE;
+
 /* Write what an earlier failure left over, if anything. */
 bool trace_flush(struct trace_writer *writer, struct error *err) MUST_USE;
 

@@ -102,9 +102,16 @@ static void write_number(struct json_writer *jw, const char *key,
 		jw_null(jw);
 }
 
-static void write_tokens(struct json_writer *jw, const struct turn *t)
+static void write_tokens(struct json_writer *jw, const struct turn *t,
+			 size_t *logprobs_at)
 {
-	write_json(jw, "logprobs", t->logprobs);
+	if (logprobs_at) {
+		jw_key(jw, "logprobs");
+		jw_wrapped(jw, "", SPAN_NONE, "");
+		*logprobs_at = jw->out->len;
+	} else {
+		write_json(jw, "logprobs", t->logprobs);
+	}
 	write_array(jw, "completion_tokens", t->completion_tokens);
 	write_array(jw, "completion_token_ids", t->completion_token_ids);
 	write_array(jw, "per_token_logps", t->per_token_logps);
@@ -145,7 +152,8 @@ static void write_ending(struct json_writer *jw, const struct turn *t)
 	jw_cstring(jw, t->side_effects_possible ? "possible" : NULL);
 }
 
-bool turn_encode(const struct turn *t, struct buf *line, struct error *err)
+static bool encode(const struct turn *t, struct buf *line, size_t *logprobs_at,
+		   struct error *err)
 {
 	struct json_writer jw;
 
@@ -165,7 +173,7 @@ bool turn_encode(const struct turn *t, struct buf *line, struct error *err)
 		return false;
 	write_json(&jw, "response", t->response);
 	write_json(&jw, "finish_reason", t->finish_reason);
-	write_tokens(&jw, t);
+	write_tokens(&jw, t, logprobs_at);
 	write_json(&jw, "usage", t->usage);
 	write_json(&jw, "sampling", t->sampling);
 	write_upstream(&jw, t);
@@ -178,6 +186,17 @@ bool turn_encode(const struct turn *t, struct buf *line, struct error *err)
 	write_ending(&jw, t);
 	jw_object_end(&jw);
 	return jw_finish(&jw, err);
+}
+
+bool turn_encode(const struct turn *t, struct buf *line, struct error *err)
+{
+	return encode(t, line, NULL, err);
+}
+
+bool turn_encode_around(const struct turn *t, struct buf *line,
+			size_t *logprobs_at, struct error *err)
+{
+	return encode(t, line, logprobs_at, err);
 }
 
 /* How a member's value is kept. */

@@ -99,6 +99,13 @@ bool turn_encode(const struct turn *turn, struct buf *line,
 		 struct error *err) MUST_USE;
 
 /*
+ * The same for a turn whose logprobs are not in memory: the caller puts them
+ * in at *logprobs_at, as JSON on one line.
+ */
+bool turn_encode_around(const struct turn *turn, struct buf *line,
+			size_t *logprobs_at, struct error *err) MUST_USE;
+
+/*
  * Read a line.  Unknown members are passed over, so that a newer minor version
  * can be read; a record of another schema is refused.
  */

@@ -6,6 +6,14 @@
 #include "shared/limits.h"
 #include "tests/unit/vectors.h"
 
+/* `expected` without brackets; empty: there are none. */
+static void check_choice_ids(const struct choice *choice, const char *expected)
+{
+	const struct buf *ids = choice_ids(choice);
+
+	check_text(ids ? span_after(buf_span(ids), 1) : SPAN(""), expected);
+}
+
 static bool add_piece(struct choice *choice, struct span object, size_t *tokens,
 		      bool *text, struct error *err)
 {
@@ -53,7 +61,7 @@ static void check_joined(const char *const *pieces, const char *expected)
 	struct choice choice;
 	struct error err;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	for (; *pieces; pieces++) {
 		size_t tokens;
 		bool text;
@@ -136,7 +144,7 @@ static void test_choice__tokens_are_copied_as_text(void **state UNUSED)
 {
 	struct choice choice;
 
-	choice_init(&choice, 1);
+	choice_init(&choice, 1, NULL);
 	check_add(
 		&choice,
 		"{\"logprobs\":{\"content\":[" ENTRY(
@@ -152,9 +160,9 @@ static void test_choice__tokens_are_copied_as_text(void **state UNUSED)
 		  1, true);
 	check_add(&choice, "{\"delta\":{\"content\":\"\"},\"logprobs\":null}",
 		  0, false);
-	check_text(buf_span(&choice.tokens), "\"a\\u0000\",\"b\"");
-	check_text(buf_span(&choice.logps), "-0.30000000000000004,-1e-9");
-	check_text(choice_ids(&choice), "9007199254740993,2,3");
+	check_text(buf_span(&choice.tokens), "[\"a\\u0000\",\"b\"");
+	check_text(buf_span(&choice.logps), "[-0.30000000000000004,-1e-9");
+	check_choice_ids(&choice, "9007199254740993,2,3");
 	assert_false(choice.bad_entry);
 	check_written(
 		&choice, true,
@@ -182,9 +190,9 @@ static void check_ids(const char *piece, const char *expected)
 	size_t tokens;
 	bool text;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	assert_true(add_piece(&choice, span_of(piece), &tokens, &text, &err));
-	check_text(choice_ids(&choice), expected);
+	check_choice_ids(&choice, expected);
 	choice_release(&choice);
 }
 
@@ -229,7 +237,7 @@ static void check_bad(const char *members, bool bad)
 	size_t tokens;
 	bool text;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	putf(&piece, "{%s}", members);
 	assert_true(add_piece(&choice, buf_span(&piece), &tokens, &text, &err));
 	if (choice.bad_entry != bad)
@@ -282,7 +290,7 @@ static void check_finished(const char *reason, bool finished)
 	size_t tokens;
 	bool text;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	assert_false(choice_is_finished(&choice));
 	putf(&piece, "{\"finish_reason\":%s}", reason);
 	assert_true(add_piece(&choice, buf_span(&piece), &tokens, &text, &err));
@@ -311,7 +319,7 @@ static void test_choice__the_last_reason_counts(void **state UNUSED)
 {
 	struct choice choice;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	check_add(&choice, "{\"finish_reason\":\"length\"}", 0, false);
 	check_add(&choice, "{\"finish_reason\":\"stop\"}", 0, false);
 	check_add(&choice, "{\"finish_reason\":null}", 0, false);
@@ -335,7 +343,7 @@ static void test_choice__tool_calls_have_a_limit(void **state UNUSED)
 	size_t tokens;
 	bool text;
 
-	choice_init(&choice, 0);
+	choice_init(&choice, 0, NULL);
 	for (int i = 0; i <= LIMIT_TOOL_CALLS; i++) {
 		struct buf piece = test_buf();
 		bool ok;
