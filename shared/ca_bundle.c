@@ -1,6 +1,7 @@
 #include "shared/ca_bundle.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "shared/compiler.h"
 
@@ -51,9 +52,9 @@ struct ca_bundle ca_bundle_find(ca_getenv_fn *env, ca_readable_fn *readable)
 
 	if (ca.dir && !*ca.dir)
 		ca.dir = NULL;
-	if (!ca.file) {
+	if (!ca.file)
 		ca.file = ca.extra;
+	if (ca.extra && !strcmp(ca.extra, ca.file))
 		ca.extra = NULL;
-	}
 	return ca;
 }

@@ -523,7 +523,7 @@ static bool find_trusted(struct http_client *client, struct error *err)
 
 /*
  * libcurl keeps what it parsed of a file for the next connection, which saves
- * 15 ms each, but only if that file is all: hence no folder, not even the one
+ * 20 ms each, but only if that file is all: hence no folder, not even the one
  * it has by default, unless asked for.
  */
 static void set_trust(struct http_call *call)

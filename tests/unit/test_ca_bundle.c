@@ -94,6 +94,8 @@ static void test_ca_bundle__extra_and_folder_are_added(void **state UNUSED)
 		    (struct ca_bundle){
 			    .file = DEBIAN, .extra = "/n", .dir = "/d" });
 	check_found(ON("NODE_EXTRA_CA_CERTS=/n"), ON("/n"), FILE_IS("/n"));
+	check_found(ON("NODE_EXTRA_CA_CERTS=/n", "SSL_CERT_FILE=/n"),
+		    ON(DEBIAN, "/n"), FILE_IS("/n"));
 	check_found(ON("SSL_CERT_DIR="), ON(DEBIAN), FILE_IS(DEBIAN));
 }
 
