@@ -83,9 +83,12 @@ static void on_timeout(void *arg)
 	sandbox_kill_job(c->spec.sandbox, c->job);
 }
 
-static void finish(struct commands *c, const struct error *err)
+static void ended(struct commands *c)
 {
-	c->on_done(err, c->arg);
+	if (c->spec.on_ended)
+		c->spec.on_ended(c->arg);
+	else
+		run_next(c);
 }
 
 static void start(struct commands *c, const char *command)
@@ -105,17 +108,16 @@ static void start(struct commands *c, const char *command)
 		return;
 	}
 	keep_tail(&current(c)->err, span_of(err.text));
-	run_next(c);
+	ended(c);
 }
 
 static void run_next(struct commands *c)
 {
-	if (c->count && c->spec.stop_at_failure && current(c)->exit_code) {
-		finish(c, NULL);
-		return;
-	}
-	if (!c->spec.list || !c->spec.list[c->count])
-		finish(c, NULL);
+	bool failed = c->count && current(c)->exit_code != 0;
+
+	if (!c->spec.list || !c->spec.list[c->count] ||
+	    (failed && c->spec.stop_at_failure))
+		c->on_done(c->arg);
 	else
 		start(c, c->spec.list[c->count]);
 }
@@ -130,21 +132,18 @@ void commands_begin(struct commands *c, const struct commands_spec *spec,
 	run_next(c);
 }
 
+void commands_go_on(struct commands *c)
+{
+	run_next(c);
+}
+
 static void job_ended(struct commands *c, int exit_code)
 {
-	struct error err;
-
 	loop_timer_stop(c->timer);
 	c->job = NULL;
 	current(c)->exit_code = exit_code;
 	current(c)->duration_ms = clock_monotonic_ms() - c->started_ms;
-	if (!current(c)->timed_out || c->spec.stop_at_failure) {
-		run_next(c);
-		return;
-	}
-	c->purging = sandbox_purge(c->spec.sandbox, &err);
-	if (!c->purging)
-		finish(c, &err);
+	ended(c);
 }
 
 void commands_stop(struct commands *c)
@@ -154,7 +153,6 @@ void commands_stop(struct commands *c)
 	if (c->job)
 		current(c)->duration_ms = clock_monotonic_ms() - c->started_ms;
 	c->job = NULL;
-	c->purging = false;
 }
 
 void commands_on_event(struct commands *c, const struct sandbox_event *event)
@@ -169,16 +167,6 @@ void commands_on_event(struct commands *c, const struct sandbox_event *event)
 	case SANDBOX_JOB_EXIT:
 		if (c->job && event->job == c->job)
 			job_ended(c, event->exit_code);
-		break;
-	case SANDBOX_PURGED:
-		if (c->purging) {
-			c->purging = false;
-			run_next(c);
-		}
-		break;
-	case SANDBOX_FAILED:
-		if (c->purging)
-			finish(c, event->err);
 		break;
 	default:
 		break;

@@ -12,9 +12,8 @@
  * A list of commands run one after the other in a sandbox, each with its real
  * exit code, the end of its output and its duration.
  *
- * A command that takes too long is killed with its process group; where the
- * next one is to run all the same, the sandbox is purged first, so that nothing
- * of it is left.
+ * A command that takes too long is killed with its process group.  What else
+ * it left running is for whoever waits between the commands to purge.
  */
 struct command_result {
 	const char *command; /* borrowed from the task */
@@ -24,6 +23,9 @@ struct command_result {
 	uint64_t duration_ms;
 };
 
+/* A command has ended: the next one, if any, waits for commands_go_on(). */
+typedef void commands_ended_fn(void *arg);
+
 struct commands_spec {
 	struct sandbox *sandbox;
 	char *const *list; /* NULL-terminated; NULL: none */
@@ -31,10 +33,11 @@ struct commands_spec {
 	const char *cwd;
 	uint64_t timeout_ms; /* of each */
 	bool stop_at_failure;
+	commands_ended_fn *on_ended; /* NULL: nobody waits in between */
 };
 
-/* All ran, or the first failed; `err` NULL unless the sandbox failed. */
-typedef void commands_done_fn(const struct error *err, void *arg);
+/* All ran, or the first failed. */
+typedef void commands_done_fn(void *arg);
 
 struct commands {
 	struct commands_spec spec;
@@ -45,7 +48,6 @@ struct commands {
 	struct job *job;
 	struct loop_timer *timer;
 	uint64_t started_ms;
-	bool purging;
 };
 
 void commands_init(struct commands *commands);
@@ -53,6 +55,9 @@ void commands_init(struct commands *commands);
 /* `on_done` may come from inside when there is nothing to run. */
 void commands_begin(struct commands *commands, const struct commands_spec *spec,
 		    commands_done_fn *on_done, void *arg);
+
+/* After on_ended. */
+void commands_go_on(struct commands *commands);
 
 /* Hand on each event of the sandbox while commands run. */
 void commands_on_event(struct commands *commands,

@@ -74,13 +74,11 @@ static void setup_failed(struct rollout *r, const struct command_result *last)
 	rollout_fail(r, &err);
 }
 
-static void on_setup_done(const struct error *err, void *arg)
+static void on_setup_done(void *arg)
 {
 	struct rollout *r = arg;
 
-	if (err)
-		rollout_fail(r, err);
-	else if (commands_passed(&r->setup) < r->setup.count)
+	if (commands_passed(&r->setup) < r->setup.count)
 		setup_failed(r, &r->setup.results[r->setup.count - 1]);
 	else
 		rollout_enter(r, r->spec.mode == ROLLOUT_BLACK_BOX

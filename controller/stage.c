@@ -38,27 +38,42 @@ void stage_file(struct stage *stage, const char *path, struct span bytes,
 void stage_fresh_dir(struct stage *stage, const char *path)
 {
 	add(stage, (struct stage_step){
+			   .action = STAGE_FRESH_DIR,
 			   .path = xstrdup(path),
-			   .fresh_dir = true,
 		   });
+}
+
+void stage_remove(struct stage *stage, const char *path)
+{
+	add(stage, (struct stage_step){
+			   .action = STAGE_REMOVE,
+			   .path = xstrdup(path),
+		   });
+}
+
+static bool do_step(struct sandbox *sandbox, const struct stage_step *step,
+		    struct error *err)
+{
+	switch (step->action) {
+	case STAGE_FRESH_DIR:
+		return sandbox_fresh_dir(sandbox, step->path, err);
+	case STAGE_REMOVE:
+		return sandbox_remove(sandbox, step->path, err);
+	default:
+		return sandbox_write_file(sandbox, step->path, step->bytes,
+					  step->executable, err);
+	}
 }
 
 static void do_next(struct stage *stage)
 {
-	const struct stage_step *step;
 	struct error err;
-	bool ok;
 
 	if (stage->next == stage->count) {
 		stage->on_done(NULL, stage->arg);
 		return;
 	}
-	step = &stage->steps[stage->next++];
-	ok = step->fresh_dir
-		     ? sandbox_fresh_dir(stage->sandbox, step->path, &err)
-		     : sandbox_write_file(stage->sandbox, step->path,
-					  step->bytes, step->executable, &err);
-	if (!ok)
+	if (!do_step(stage->sandbox, &stage->steps[stage->next++], &err))
 		stage->on_done(&err, stage->arg);
 }
 

@@ -7,14 +7,20 @@
 #include "shared/span.h"
 
 /*
- * A list of files to be written into a sandbox, and folders to be made afresh,
- * in the order in which they were added.
+ * A list of files to be written into a sandbox or removed from it, and folders
+ * to be made afresh, in the order in which they were added.
  */
+enum stage_action {
+	STAGE_WRITE,
+	STAGE_FRESH_DIR,
+	STAGE_REMOVE,
+};
+
 struct stage_step {
+	enum stage_action action;
 	char *path;        /* inside, absolute */
 	struct span bytes; /* borrowed until the stage is done */
 	bool executable;
-	bool fresh_dir; /* no file but an empty folder */
 };
 
 /* `err` NULL: all is there. */
@@ -32,6 +38,7 @@ void stage_init(struct stage *stage);
 void stage_file(struct stage *stage, const char *path, struct span bytes,
 		bool executable);
 void stage_fresh_dir(struct stage *stage, const char *path);
+void stage_remove(struct stage *stage, const char *path);
 
 /* `on_done` may come from inside. */
 void stage_begin(struct stage *stage, struct sandbox *sandbox,

@@ -27,6 +27,7 @@ void verify_release(struct verify *v)
 	stage_release(&v->stage);
 	commands_release(&v->commands);
 	free(v->env);
+	free(v->reward_text);
 	free(v->override_ignored);
 	*v = (struct verify){ 0 };
 }
@@ -54,43 +55,107 @@ bool verify_parse_reward(struct span text, double *reward)
 	return true;
 }
 
+/* Does a text of the task's own use the reward file? */
+static bool uses_reward(struct span text)
+{
+	static const char *const words[] = { "OCTAP_REWARD_FILE",
+					     VERIFY_REWARD_BELOW_HOME };
+
+	for (size_t i = 0; text.len && i < ARRAY_LEN(words); i++)
+		if (memmem(text.data, text.len, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+static bool hidden_use_reward(const struct task *task)
+{
+	for (size_t i = 0; i < task->verify_file_count; i++)
+		if (uses_reward(span_from(task->verify_files[i].content,
+					  task->verify_files[i].len)))
+			return true;
+	return false;
+}
+
+static bool command_uses_reward(const struct verify *v, size_t i)
+{
+	return v->hidden_use_reward || uses_reward(span_of(v->task->verify[i]));
+}
+
+static bool task_uses_reward(const struct verify *v)
+{
+	for (size_t i = 0; v->task->verify[i]; i++)
+		if (command_uses_reward(v, i))
+			return true;
+	return false;
+}
+
+static const char **make_env(const struct verify *v)
+{
+	const char **base =
+		env_merge(task_uses_reward(v) ? verify_env : NULL, env_base);
+	const char **env = env_merge((const char *const *)v->task->env, base);
+
+	free(base);
+	return env;
+}
+
+static void forget_reward(struct verify *v)
+{
+	free(v->reward_text);
+	free(v->override_ignored);
+	v->reward_text = v->override_ignored = NULL;
+}
+
 static void score(struct verify *v)
 {
+	struct span text = span_from(v->reward_text, v->reward_len);
+
 	v->has_reward = v->commands.count > 0;
 	if (v->has_reward)
 		v->reward = (double)commands_passed(&v->commands) /
 			    (double)v->commands.count;
-}
-
-static void override_reward(struct verify *v, struct span text)
-{
-	double reward;
-
-	if (!v->commands.count)
+	if (!v->reward_text || verify_parse_reward(text, &v->reward))
 		return;
-	if (verify_parse_reward(text, &reward)) {
-		v->reward = reward;
-		return;
-	}
 	if (text.len > LIMIT_OUTPUT_TAIL)
 		text.len = LIMIT_OUTPUT_TAIL;
 	v->override_ignored = xstrndup(text.data, text.len);
 }
 
-static void on_commands_done(const struct error *err, void *arg)
+static void on_commands_done(void *arg)
 {
 	struct verify *v = arg;
-	struct error own;
 
-	if (err) {
-		v->on_done(err, v->arg);
+	score(v);
+	v->on_done(NULL, v->arg);
+}
+
+/* On to the next command, or to the end. */
+static void go_on(struct verify *v)
+{
+	struct error err;
+
+	if (!v->task->verify[v->commands.count]) {
+		commands_go_on(&v->commands);
 		return;
 	}
-	score(v);
+	v->step = VERIFY_PURGING;
+	if (!sandbox_purge(v->sandbox, &err))
+		v->on_done(&err, v->arg);
+}
+
+static void on_command_ended(void *arg)
+{
+	struct verify *v = arg;
+	struct error err;
+
+	if (!command_uses_reward(v, v->commands.count - 1)) {
+		go_on(v);
+		return;
+	}
 	v->step = VERIFY_READING;
 	if (!sandbox_read_file(v->sandbox, VERIFY_REWARD_FILE,
-			       LIMIT_REWARD_FILE, &own))
-		v->on_done(&own, v->arg);
+			       LIMIT_REWARD_FILE, &err))
+		v->on_done(&err, v->arg);
 }
 
 static void on_staged(const struct error *err, void *arg)
@@ -102,23 +167,47 @@ static void on_staged(const struct error *err, void *arg)
 		.env = v->env,
 		.cwd = TASK_WORKDIR,
 		.timeout_ms = v->task->verify_timeout_ms,
+		.on_ended = on_command_ended,
 	};
 
 	if (err) {
 		v->on_done(err, v->arg);
 		return;
 	}
-	v->step = VERIFY_COMMANDS;
-	commands_begin(&v->commands, &spec, on_commands_done, v);
+	v->step = VERIFY_COMMAND;
+	if (v->commands.count)
+		commands_go_on(&v->commands);
+	else
+		commands_begin(&v->commands, &spec, on_commands_done, v);
 }
 
-static const char **make_env(const struct task *task)
+static void stage_reward(struct verify *v)
 {
-	const char **base = env_merge(verify_env, env_base);
-	const char **env = env_merge((const char *const *)task->env, base);
+	if (v->reward_text)
+		stage_file(&v->stage, VERIFY_REWARD_FILE,
+			   span_from(v->reward_text, v->reward_len), false);
+	else
+		stage_remove(&v->stage, VERIFY_REWARD_FILE);
+}
 
-	free(base);
-	return env;
+/* The hidden files and the reward file, before each command. */
+static void stage_all(struct verify *v)
+{
+	stage_release(&v->stage);
+	if (!v->commands.count) {
+		stage_fresh_dir(&v->stage, VERIFY_LOG_DIR);
+		stage_fresh_dir(&v->stage, VERIFY_DIR);
+	}
+	stage_reward(v);
+	for (size_t i = 0; i < v->task->verify_file_count; i++) {
+		const struct task_file *file = &v->task->verify_files[i];
+
+		stage_file(&v->stage, file->path,
+			   span_from(file->content, file->len),
+			   file->executable);
+	}
+	v->step = VERIFY_STAGING;
+	stage_begin(&v->stage, v->sandbox, on_staged, v);
 }
 
 void verify_begin(struct verify *v, struct sandbox *sandbox,
@@ -128,26 +217,23 @@ void verify_begin(struct verify *v, struct sandbox *sandbox,
 	v->task = task;
 	v->on_done = on_done;
 	v->arg = arg;
-	v->env = make_env(task);
-	stage_fresh_dir(&v->stage, VERIFY_LOG_DIR);
-	stage_fresh_dir(&v->stage, VERIFY_DIR);
-	for (size_t i = 0; i < task->verify_file_count; i++) {
-		const struct task_file *file = &task->verify_files[i];
-
-		stage_file(&v->stage, file->path,
-			   span_from(file->content, file->len),
-			   file->executable);
-	}
-	v->step = VERIFY_STAGING;
-	stage_begin(&v->stage, sandbox, on_staged, v);
+	v->hidden_use_reward = hidden_use_reward(task);
+	v->env = make_env(v);
+	stage_all(v);
 }
 
-/* No reward file, or one that cannot be read straight. */
-static void reward_unread(struct verify *v, const struct error *err)
+/* What a command made of the reward file: the last one's word holds. */
+static void reward_read(struct verify *v, const struct sandbox_event *event)
 {
-	if (err->kind != ERROR_ABSENT)
-		v->override_ignored = xstrdup(err->text);
-	v->on_done(NULL, v->arg);
+	forget_reward(v);
+	if (event->type == SANDBOX_CONTENT) {
+		v->reward_text = xstrndup(event->bytes.data, event->bytes.len);
+		v->reward_len = event->bytes.len;
+	} else if (event->err->kind != ERROR_ABSENT) {
+		/* no file, or one that cannot be read straight */
+		v->override_ignored = xstrdup(event->err->text);
+	}
+	go_on(v);
 }
 
 void verify_on_event(struct verify *v, const struct sandbox_event *event)
@@ -156,16 +242,19 @@ void verify_on_event(struct verify *v, const struct sandbox_event *event)
 	case VERIFY_STAGING:
 		stage_on_event(&v->stage, event);
 		break;
-	case VERIFY_COMMANDS:
+	case VERIFY_COMMAND:
 		commands_on_event(&v->commands, event);
 		break;
 	case VERIFY_READING:
-		if (event->type == SANDBOX_CONTENT) {
-			override_reward(v, event->bytes);
-			v->on_done(NULL, v->arg);
-		} else if (event->type == SANDBOX_FAILED) {
-			reward_unread(v, event->err);
-		}
+		if (event->type == SANDBOX_CONTENT ||
+		    event->type == SANDBOX_FAILED)
+			reward_read(v, event);
+		break;
+	case VERIFY_PURGING:
+		if (event->type == SANDBOX_PURGED)
+			stage_all(v);
+		else if (event->type == SANDBOX_FAILED)
+			v->on_done(event->err, v->arg);
 		break;
 	}
 }

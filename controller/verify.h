@@ -11,18 +11,32 @@
  * Scoring, in a purged sandbox: the hidden files are written, the verify
  * commands run (none stops the others), the reward is worked out.
  *
+ * What the agent wrote runs within the commands, so they are kept apart: before
+ * each of them everything that still runs is killed and the hidden files are
+ * written anew.
+ *
  * Reward = commands that exited 0 / commands, unless one of them wrote a finite
- * number in [0, 1] to the reward file; without commands there is none.  The
- * folder of that file is made afresh before, so nothing the agent left counts.
+ * number in [0, 1] to the reward file; without commands there is none.  That
+ * file counts only after a command that uses it: its text names it, or that of
+ * a hidden file does.  It is put back to what such commands made of it before
+ * each command, so nothing else that runs in a sandbox can set it.
  */
 #define VERIFY_LOG_DIR     "/home/user/logs"
 #define VERIFY_DIR         VERIFY_LOG_DIR "/verifier"
 #define VERIFY_REWARD_FILE VERIFY_DIR "/reward.txt"
 
+/* The same, as whoever is at home there may say it. */
+#define VERIFY_REWARD_BELOW_HOME "logs/verifier/reward.txt"
+
 /* `err` NULL unless the sandbox failed; then the reward is of no value. */
 typedef void verify_done_fn(const struct error *err, void *arg);
 
-enum verify_step { VERIFY_STAGING, VERIFY_COMMANDS, VERIFY_READING };
+enum verify_step {
+	VERIFY_STAGING,
+	VERIFY_COMMAND,
+	VERIFY_READING,
+	VERIFY_PURGING,
+};
 
 struct verify {
 	struct sandbox *sandbox;
@@ -33,6 +47,9 @@ struct verify {
 	struct stage stage;
 	struct commands commands;
 	const char **env;
+	bool hidden_use_reward; /* every command may write the reward file */
+	char *reward_text;      /* what the reward file held last, or NULL */
+	size_t reward_len;
 	bool has_reward;
 	double reward;
 	char *override_ignored; /* text of a reward file that did not count */

@@ -274,6 +274,21 @@ static bool bwrap_fresh_dir(struct sandbox *sandbox, const char *path,
 	return true;
 }
 
+static bool bwrap_remove(struct sandbox *sandbox, const char *path,
+			 struct error *err)
+{
+	const struct folder *folder;
+	const char *rest;
+
+	if (!scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
+			    err) ||
+	    !folder_clear(folder, rest, err))
+		return false;
+	sandbox_report(sandbox,
+		       (struct sandbox_event){ .type = SANDBOX_WRITTEN });
+	return true;
+}
+
 static bool bwrap_read_file(struct sandbox *sandbox, const char *path,
 			    size_t limit, struct error *err)
 {
@@ -371,6 +386,7 @@ const struct sandbox_ops sandbox_bwrap = {
 	.create = bwrap_create,
 	.write_file = bwrap_write_file,
 	.fresh_dir = bwrap_fresh_dir,
+	.remove = bwrap_remove,
 	.read_file = bwrap_read_file,
 	.start_job = bwrap_start_job,
 	.kill_job = bwrap_kill_job,

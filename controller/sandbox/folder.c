@@ -334,3 +334,21 @@ bool folder_make_afresh(const struct folder *folder, const char *path,
 	free(copy);
 	return ok;
 }
+
+bool folder_clear(const struct folder *folder, const char *path,
+		  struct error *err)
+{
+	char *copy = xstrdup(path);
+	const char *last;
+	struct folder parent = { .owner = folder->owner };
+	bool ok;
+
+	parent.fd = make_parents(folder, copy, 0755, &last);
+	if (parent.fd < 0)
+		ok = error_set_errno(err, errno, "remove %s", path);
+	else
+		ok = folder_remove(&parent, last, err);
+	folder_close(&parent);
+	free(copy);
+	return ok;
+}

@@ -48,6 +48,10 @@ bool folder_write(const struct folder *folder, const char *path,
 bool folder_read(const struct folder *folder, const char *path, struct buf *out,
 		 struct error *err) MUST_USE;
 
+/* Nothing is left at that path, but its parents are made. */
+bool folder_clear(const struct folder *folder, const char *path,
+		  struct error *err) MUST_USE;
+
 /* Remove the file or tree of that name; none there is fine. */
 bool folder_remove(const struct folder *folder, const char *name,
 		   struct error *err) MUST_USE;

@@ -131,6 +131,13 @@ bool sandbox_fresh_dir(struct sandbox *sandbox, const char *path,
 	       started(sandbox, sandbox->ops->fresh_dir(sandbox, path, err));
 }
 
+bool sandbox_remove(struct sandbox *sandbox, const char *path,
+		    struct error *err)
+{
+	return begin(sandbox, err) &&
+	       started(sandbox, sandbox->ops->remove(sandbox, path, err));
+}
+
 bool sandbox_read_file(struct sandbox *sandbox, const char *path, size_t limit,
 		       struct error *err)
 {

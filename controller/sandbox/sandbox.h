@@ -32,7 +32,7 @@ struct loop;
 
 enum sandbox_event_type {
 	SANDBOX_READY,       /* create: usable now */
-	SANDBOX_WRITTEN,     /* write_file, fresh_dir */
+	SANDBOX_WRITTEN,     /* write_file, fresh_dir, remove */
 	SANDBOX_CONTENT,     /* read_file: `bytes` is the whole file */
 	SANDBOX_JOB_OUTPUT,  /* `job`, `bytes`; stderr if `is_stderr` */
 	SANDBOX_JOB_EXIT,    /* `job`, `exit_code`; its last event */
@@ -97,6 +97,7 @@ struct sandbox_ops {
 	bool (*write_file)(struct sandbox *, const char *path, struct span,
 			   bool executable, struct error *);
 	bool (*fresh_dir)(struct sandbox *, const char *path, struct error *);
+	bool (*remove)(struct sandbox *, const char *path, struct error *);
 	bool (*read_file)(struct sandbox *, const char *path, size_t limit,
 			  struct error *);
 	struct job *(*start_job)(struct sandbox *, const struct job_spec *,
@@ -140,6 +141,10 @@ bool sandbox_write_file(struct sandbox *sandbox, const char *path,
 /* An empty folder in place of whatever was there. */
 bool sandbox_fresh_dir(struct sandbox *sandbox, const char *path,
 		       struct error *err) MUST_USE;
+
+/* Whatever is there, if anything is. */
+bool sandbox_remove(struct sandbox *sandbox, const char *path,
+		    struct error *err) MUST_USE;
 
 /*
  * ERROR_ABSENT: nothing there.  ERROR_REFUSED: it is no regular file, or the
