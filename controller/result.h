@@ -18,7 +18,7 @@
 enum rollout_outcome {
 	ROLLOUT_OUTCOME_NONE, /* still under way */
 	ROLLOUT_COMPLETED,    /* the agent ended by itself; any reward */
-	ROLLOUT_FAILED,       /* ours or the sandbox's fault: retry may help */
+	ROLLOUT_FAILED,       /* not the agent's fault: retry may help */
 	ROLLOUT_AGENT_FAILED, /* the agent's own non-zero exit: never retried */
 	ROLLOUT_TIMED_OUT,    /* the agent used up its time */
 	ROLLOUT_CANCELLED,
@@ -26,7 +26,7 @@ enum rollout_outcome {
 
 /* How the agent stopped. */
 enum stop_reason {
-	STOP_NONE, /* it never ran */
+	STOP_NONE, /* it never ran, or the rollout failed */
 	STOP_DONE,
 	STOP_MAX_TURNS, /* its budget of model calls was used up */
 	STOP_CONTEXT,   /* the model's window was full */

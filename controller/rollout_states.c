@@ -187,6 +187,7 @@ static void close_sandbox(struct rollout *r)
 
 static void judge(struct rollout *r)
 {
+	struct error model_error = ERROR_INIT;
 	const struct agent_end end = {
 		.timed_out = r->agent_timed_out,
 		.exit_code = r->result.agent_exit_code,
@@ -194,6 +195,10 @@ static void judge(struct rollout *r)
 		.stop = r->spec.agent->stop_of_log(buf_span(&r->settle.log),
 						   r->result.agent_exit_code),
 		.timeout_ms = r->spec.agent_timeout_ms,
+		.recorded = r->spec.mode != ROLLOUT_BLACK_BOX,
+		.turns = r->trace.count,
+		.model_end = model_end_of(&r->trace, &model_error),
+		.model_error = &model_error,
 	};
 	struct judgement j = judge_agent(&end, r->spec.on_agent_failure);
 
@@ -206,10 +211,8 @@ static void judge(struct rollout *r)
 }
 
 /* A rollout whose calls were not recorded is of no use to anybody. */
-static bool check_trace(struct rollout *r, struct error *err)
+static bool check_turns(struct rollout *r, struct error *err)
 {
-	if (!trace_summary_load(&r->trace, r->spec.out->trace, true, err))
-		return error_wrap(err, "trace");
 	if (r->spec.mode == ROLLOUT_BLACK_BOX ||
 	    r->result.outcome != ROLLOUT_COMPLETED || r->trace.count)
 		return true;
@@ -222,11 +225,14 @@ static void on_settled(const struct error *err, void *arg)
 {
 	struct rollout *r = arg;
 	struct error own;
+	bool ok = trace_summary_load(&r->trace, r->spec.out->trace, true, &own);
 
-	if ((r->agent_ended || r->agent_timed_out) &&
-	    r->result.outcome == ROLLOUT_OUTCOME_NONE)
+	if (!ok)
+		error_wrap(&own, "trace");
+	else if ((r->agent_ended || r->agent_timed_out) &&
+		 r->result.outcome == ROLLOUT_OUTCOME_NONE)
 		judge(r);
-	if (!check_trace(r, &own)) {
+	if (!ok || !check_turns(r, &own)) {
 		r->result.outcome = ROLLOUT_OUTCOME_NONE;
 		rollout_fail(r, &own);
 	} else if (err) {

@@ -41,6 +41,64 @@ static uint64_t sum_logprobs(struct span array, double *sum)
 	return count;
 }
 
+/* As it stands between the quotes; "" for anything but a string. */
+static void copy_string(char *to, size_t size, struct json_value string)
+{
+	struct span text = SPAN_NONE;
+
+	if (string.type == JSON_STRING)
+		text = json_inside(string);
+	if (text.len >= size)
+		text = span_from(text.data,
+				 utf8_prefix(span_from(text.data, size - 1)));
+	snprintf(to, size, "%.*s", (int)text.len, text.data ? text.data : "");
+}
+
+static struct json_value upstream_error(const struct turn *turn)
+{
+	struct json_value error = JSON_VALUE_NONE;
+
+	json_find(turn->response, "upstream_error", &error);
+	return error;
+}
+
+/*
+ * The words for a full window of the servers that opencode knows; a 413 it
+ * takes for one without any.
+ */
+static bool is_overflow(const struct turn *turn)
+{
+	static const char *const words[] = {
+		"context length",     "context_length",    "context window",
+		"context size",       "model_max_length",  "too long",
+		"maximum prompt",     "input token count", "token limit",
+		"length of the mess", "exceeds the limit",
+	};
+	bool found = turn->upstream_status == 413;
+	struct span error = upstream_error(turn).text;
+	char *text;
+
+	if (turn->upstream_status != 400 || !error.len)
+		return found;
+	text = xstrndup(error.data, error.len);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		found |= strcasestr(text, words[i]) != NULL;
+	free(text);
+	return found;
+}
+
+/* {"error":{"message":...}}, {"message":...}, or a text. */
+static struct json_value upstream_message(const struct turn *turn)
+{
+	struct json_value error = upstream_error(turn), inner;
+
+	if (error.type == JSON_OBJECT && json_find(error.text, "error", &inner))
+		error = inner;
+	if (error.type == JSON_OBJECT)
+		json_find(error.text, "message", &error);
+	return error;
+}
+
 void turn_line_make(const struct turn *turn, struct turn_line *line)
 {
 	struct json_value finish = { JSON_STRING, turn->finish_reason };
@@ -57,17 +115,20 @@ void turn_line_make(const struct turn *turn, struct turn_line *line)
 		.mean_logprob = count ? sum / (double)count : 0,
 		.has_logprobs = count > 0,
 		.upstream_status = turn->upstream_status,
+		.overflow = is_overflow(turn),
 		.complete = turn->complete,
 		.delivered = turn->delivered,
 		.latency_us = turn->latency_us,
 		.ttft_us = turn->ttft_us,
 	};
-	if (turn->finish_reason.len > 2) {
-		struct span text = json_inside(finish);
-
-		snprintf(line->finish_reason, sizeof(line->finish_reason),
-			 "%.*s", (int)text.len, text.data);
-	}
+	if (turn->finish_reason.len > 2)
+		copy_string(line->finish_reason, sizeof(line->finish_reason),
+			    finish);
+	copy_string(line->upstream_message, sizeof(line->upstream_message),
+		    upstream_message(turn));
+	snprintf(line->abort_reason, sizeof(line->abort_reason), "%.*s",
+		 (int)turn->abort_reason.len,
+		 turn->abort_reason.len ? turn->abort_reason.data : "");
 }
 
 static void add_raw(cJSON *object, const char *name, struct span json,
@@ -78,14 +139,6 @@ static void add_raw(cJSON *object, const char *name, struct span json,
 
 	cJSON_AddRawToObject(object, name, text);
 	free(text);
-}
-
-static void add_upstream_error(cJSON *object, const struct turn *t)
-{
-	struct json_value error = JSON_VALUE_NONE;
-
-	json_find(t->response, "upstream_error", &error);
-	add_raw(object, "upstream_error", error.text, "null");
 }
 
 /* One of the result's proxy_turns. */
@@ -110,7 +163,7 @@ static cJSON *make_proxy_turn(const struct turn *t)
 					t->upstream_status);
 	else
 		cJSON_AddNullToObject(object, "upstream_status");
-	add_upstream_error(object, t);
+	add_raw(object, "upstream_error", upstream_error(t).text, "null");
 	cJSON_AddBoolToObject(object, "complete", t->complete);
 	cJSON_AddBoolToObject(object, "delivered", t->delivered);
 	return object;

@@ -19,7 +19,10 @@ struct turn_line {
 	uint64_t tokens;        /* of choice 0: log-probabilities or else ids */
 	double mean_logprob;    /* over those; meaningless without any */
 	bool has_logprobs;
-	unsigned upstream_status; /* 0: no answer */
+	unsigned upstream_status;   /* 0: no answer */
+	char upstream_message[200]; /* the beginning of what it said then */
+	char abort_reason[200];     /* likewise; "" when complete */
+	bool overflow; /* it refused because the model's window is full */
 	bool complete, delivered;
 	uint64_t latency_us, ttft_us;
 	cJSON *json; /* of proxy_turns, if asked for; owned by that array */

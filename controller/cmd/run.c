@@ -31,7 +31,8 @@ static const struct option_table run_table = {
 		"            --endpoint openai --sampling "
 		"'{\"temperature\":1}'\n",
 	.exit_codes = "  0    the agent ended by itself, whatever the reward\n"
-		      "  1    octap, the sandbox or the network failed\n"
+		      "  1    octap, the sandbox, the network or the model "
+		      "server failed\n"
 		      "  2    wrong command line or task\n"
 		      "  3    the agent exited non-zero\n"
 		      "  4    the agent used up its time\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Failures of the model server that the real opencode does not ask again after:
-# each ends the rollout at once, after one call.
+# each ends the rollout at once, after one call, and is not the agent's failure.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_rollout.sh"
 
@@ -23,12 +23,13 @@ ends()
 }
 
 ends unauthorized --status 401 --body "$tmp/no.json"
-check_result '.outcome == "agent_failed" and .stop_reason == "error" and
+check_result '.outcome == "failed" and .stop_reason == null and
 	.agent_exit_code == 1 and .reward == null and
-	.proxy_turns[0].upstream_status == 401'
+	.proxy_turns[0].upstream_status == 401 and
+	(.error | contains("401 (No such key.)", "--api-key-env"))'
 
 ends without_finish --fault no-finish
-check_result '.outcome == "agent_failed" and .agent_exit_code == 1 and
+check_result '.outcome == "failed" and .agent_exit_code == 1 and
 	.reward == null and .proxy_turns[0].complete == false'
 
 ends overflow --status 400 --body "$tmp/full.json"

@@ -15,11 +15,26 @@ full()
 		.error == null and (.verify_results | length == 1)'
 }
 
+# Only said by the agent's log, which anything that it runs can write to.
 start_upstream "${answers[@]}"
 task '{"verify":["true"]}' <<<'@call
 @overflow'
 rollout said
+check_result '.outcome == "agent_failed" and .stop_reason == "error" and
+	.reward == null and .truncated == false'
+rollout said_black_box --mode black_box
 full
+
+# Only answered, the agent ends for a reason of its own.
+kill_upstream
+start_upstream "${answers[@]}" --script "$tmp/script"
+task '{"verify":["true"]}' <<<'@call
+@call'
+rollout overridden
+full
+task '{"verify":["true"]}' <<<'@exit 3'
+rollout other
+check_result '.outcome == "agent_failed"'
 
 # As the model server says it.
 kill_upstream
