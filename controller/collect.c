@@ -190,7 +190,8 @@ static bool write_out(const struct collect *c, const char *path,
 	*slash = '\0';
 	ok = file_make_dirs(full, err);
 	*slash = '/';
-	ok = ok && out_dir_write(full, bytes, err);
+	ok = ok && (c->mask ? out_dir_write(full, bytes, err)
+			    : file_write(full, bytes, err));
 	free(full);
 	return ok;
 }

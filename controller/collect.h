@@ -30,6 +30,7 @@ struct listed_file {
 struct collect {
 	struct sandbox *sandbox;
 	const char *target; /* folder on the host */
+	bool mask;          /* the agent may have put the key into files */
 	collect_done_fn *on_done;
 	void *arg;
 	struct job *job;

@@ -5,6 +5,7 @@
 
 #include "controller/env.h"
 #include "controller/launch.h"
+#include "controller/mask_json.h"
 #include "shared/clock.h"
 #include "shared/file.h"
 #include "shared/limits.h"
@@ -271,18 +272,18 @@ static void fill_result(struct rollout *r)
 
 static void write_result(struct rollout *r)
 {
+	struct buf text, masked;
 	struct error err;
-	struct buf text;
 	bool ok;
 
 	fill_result(r);
 	buf_init(&text, LIMIT_TRACE_RECORD);
-	ok = result_encode(&r->result, &text, &err);
-	if (text.len)
-		log_mask_bytes(text.data, text.len);
-	ok = ok &&
-	     file_write_atomic(r->spec.out->result, buf_span(&text), &err);
+	buf_init(&masked, LIMIT_TRACE_RECORD);
+	ok = result_encode(&r->result, &text, &err) &&
+	     mask_json(buf_span(&text), &masked, &err) &&
+	     file_write_atomic(r->spec.out->result, buf_span(&masked), &err);
 	buf_release(&text);
+	buf_release(&masked);
 	r->handler.on_done(r, &r->result, ok ? NULL : &err, r->arg);
 }
 
@@ -317,6 +318,7 @@ void rollout_begin_state(struct rollout *r, enum rollout_state state)
 			     r);
 		break;
 	case ROLLOUT_COLLECTING:
+		r->collect.mask = r->spec.mode == ROLLOUT_BLACK_BOX;
 		collect_begin(&r->collect, r->sandbox, r->spec.out->files,
 			      on_collected, r);
 		break;

@@ -11,7 +11,7 @@
 #include "shared/mem.h"
 
 #define LINE_MAXIMUM   2048
-#define SECRET_MINIMUM 4
+#define SECRET_MINIMUM 12 /* see log_mask() */
 
 static enum log_level threshold = LOG_WARN;
 
@@ -47,9 +47,10 @@ void log_mask(const char *secret)
 	secrets[i] = xstrdup(secret);
 }
 
-void log_mask_bytes(char *bytes, size_t len)
+bool log_mask_bytes(char *bytes, size_t len)
 {
 	char *end = bytes + len;
+	bool found = false;
 
 	for (size_t i = 0; i < secret_count; i++) {
 		size_t size = strlen(secrets[i]);
@@ -59,8 +60,10 @@ void log_mask_bytes(char *bytes, size_t len)
 				    size))) {
 			memset(at, '*', size);
 			at += size;
+			found = true;
 		}
 	}
+	return found;
 }
 
 void log_masked(char *text)

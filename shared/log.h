@@ -1,6 +1,7 @@
 #ifndef SHARED_LOG_H
 #define SHARED_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "shared/compiler.h"
@@ -30,12 +31,19 @@ void log_warn(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void log_info(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void log_debug(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Remember a secret of at least 4 characters; copied. */
+/*
+ * Remember a secret of at least 12 characters; copied.  A shorter one is no
+ * secret to us: the placeholders that servers without a key are given ("null",
+ * "test", "EMPTY") are words that occur everywhere, and masking them would
+ * destroy what was to be recorded.
+ */
 void log_mask(const char *secret);
 
 /* Replace each remembered secret in `text` by asterisks, in place. */
 void log_masked(char *text);
-void log_mask_bytes(char *bytes, size_t len);
+
+/* The same; true if there was one. */
+bool log_mask_bytes(char *bytes, size_t len);
 
 /* Wipe and forget the secrets. */
 void log_mask_clear(void);

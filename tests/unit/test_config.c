@@ -284,15 +284,15 @@ static void test_config__callers_may_need_a_key(void **state UNUSED)
 
 static void test_config__no_key_is_ever_printed(void **state UNUSED)
 {
-	char text[] = "sk-secret and client-secret and intercepted";
+	char text[] = "sk-secret-key and client-secret and intercepted";
 	struct line line;
 
 	write_key("client-secret\n");
 	good_line(&line, WORDS(URL, "--client-key-file", key_file,
-			       "--upstream-api-key=sk-secret"));
+			       "--upstream-api-key=sk-secret-key"));
 	log_masked(text);
 	assert_string_equal(text,
-			    "********* and ************* and intercepted");
+			    "************* and ************* and intercepted");
 	line_free(&line);
 }
 
