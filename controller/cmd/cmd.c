@@ -2,6 +2,7 @@
 #include "controller/cmd/cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/log.h"
 
@@ -12,6 +13,26 @@ int cmd_fail(struct error *err, int code)
 	return code;
 }
 
+/* Nowhere has an empty text a meaning of its own. */
+static bool check_texts(const struct option_table *table, const void *target,
+			struct error *err)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct option_entry *e = &table->entries[i];
+		const char *text = NULL;
+
+		if (e->type == OPTION_TEXT)
+			memcpy(&text, (const char *)target + e->offset,
+			       sizeof(text));
+		if (text && !*text)
+			return error_set(err, ERROR_USAGE,
+					 "--%s must be a text that is not "
+					 "empty",
+					 e->name);
+	}
+	return true;
+}
+
 bool cmd_parse(const struct option_table *table, void *target, int argc,
 	       char **argv, char ***operands, int *code)
 {
@@ -19,7 +40,10 @@ bool cmd_parse(const struct option_table *table, void *target, int argc,
 
 	switch (options_parse(table, target, argc, argv, operands, &err)) {
 	case OPTIONS_OK:
-		return true;
+		if (check_texts(table, target, &err))
+			return true;
+		*code = cmd_fail(&err, EXIT_USAGE);
+		break;
 	case OPTIONS_DONE:
 		*code = EXIT_OK;
 		break;

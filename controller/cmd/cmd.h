@@ -27,8 +27,9 @@ enum {
 };
 
 /*
- * Parse a subcommand's options.  False: it is over, with exit code *code
- * (--help was answered, or the command line is wrong and that was said).
+ * Parse a subcommand's options; an empty text is refused.  False: it is over,
+ * with exit code *code (--help was answered, or the command line is wrong and
+ * that was said).
  */
 bool cmd_parse(const struct option_table *table, void *target, int argc,
 	       char **argv, char ***operands, int *code) MUST_USE;

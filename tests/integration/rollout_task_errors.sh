@@ -125,6 +125,12 @@ with=(--sampling '[1]')
 refused '--sampling' 'JSON object' <<<'{"instruction":"x"}'
 with=(--agent-timeout 0)
 refused '--agent-timeout' <<<'{"instruction":"x"}'
+for option in --out --model --base-url --agent-binary --api-key-env \
+	--endpoint --sampling; do
+	with=("$option" '')
+	refused "$option must be a text that is not empty" \
+		<<<'{"instruction":"x"}'
+done
 with=(--mode black_box --max-turns 3)
 refused '--max-turns needs --mode transparent_proxy' <<<'{"instruction":"x"}'
 with=(--mode black_box --top-logprobs 3)
