@@ -9,6 +9,11 @@
 #include "controller/sandbox/sandbox.h"
 #include "shared/compiler.h"
 
+/* Bytes of the folders in memory; --dev itself takes no size. */
+#define SHM_SIZE     "268435456"
+#define RUN_SIZE     "16777216"
+#define VAR_TMP_SIZE "268435456"
+
 /* What of /etc is seen inside, as far as it exists. */
 static const char *const etc_files[] = {
 	"alternatives",   "bash.bashrc",     "ca-certificates",
@@ -73,6 +78,14 @@ static void add_data_file(struct buf *args, int fd, const char *path)
 	put3(args, "--ro-bind-data", number, path);
 }
 
+/* In memory: without a size half of the host's. */
+static void add_tmpfs(struct buf *args, const char *path, const char *size)
+{
+	put2(args, "--perms", "1777");
+	put2(args, "--size", size);
+	put2(args, "--tmpfs", path);
+}
+
 /* Made by itself, a parent folder would be closed to others than its owner. */
 static void add_parents(struct buf *args)
 {
@@ -101,8 +114,10 @@ static void add_system(struct buf *args)
 	add_data_file(args, BWRAP_FD_GROUP, "/etc/group");
 	put2(args, "--proc", "/proc");
 	put2(args, "--dev", "/dev");
-	put2(args, "--tmpfs", "/run");
-	put2(args, "--tmpfs", "/var/tmp");
+	add_tmpfs(args, "/dev/shm", SHM_SIZE);
+	put2(args, "--remount-ro", "/dev");
+	add_tmpfs(args, "/run", RUN_SIZE);
+	add_tmpfs(args, "/var/tmp", VAR_TMP_SIZE);
 }
 
 static void add_binds(struct buf *args,
