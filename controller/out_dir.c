@@ -46,6 +46,8 @@ bool out_dir_write(const char *path, struct span bytes, struct error *err)
 	if (copy.len)
 		log_mask_bytes(copy.data, copy.len);
 	ok = ok && file_write(path, buf_span(&copy), err);
+	if (!ok)
+		unlink(path);
 	buf_release(&copy);
 	return ok;
 }

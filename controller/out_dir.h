@@ -22,8 +22,10 @@ struct out_dir {
 /* Made with its parents.  ERROR_USAGE: it holds a rollout already. */
 bool out_dir_make(struct out_dir *dir, const char *path,
 		  struct error *err) MUST_USE;
+
 /*
- * Write what came out of a sandbox.  In black_box mode an agent holds the key
+ * Write what came out of a sandbox, whole or not at all: on a full disk the
+ * result still has to find room.  In black_box mode an agent holds the key
  * of the model server and may have put it anywhere: it is masked.
  */
 bool out_dir_write(const char *path, struct span bytes,

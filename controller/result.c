@@ -198,6 +198,10 @@ static cJSON *to_json(const struct result *r)
 			      cJSON_Duplicate(r->trace->proxy_turns, true));
 	add_files(json, r->collect);
 	add_tail(json, "agent_log_tail", r->agent_log);
+	if (r->log_fault->kind != ERROR_NONE)
+		add_bytes(json, "agent_log_fault", span_of(r->log_fault->text));
+	else
+		cJSON_AddNullToObject(json, "agent_log_fault");
 	add_tail(json, "proxy_log_tail", r->proxy_log);
 	cJSON_AddItemToObject(json, "metadata",
 			      r->metadata ? cJSON_Duplicate(r->metadata, true)

@@ -57,6 +57,7 @@ struct result {
 	const struct trace_summary *trace;
 	const struct collect *collect;
 	struct span agent_log, proxy_log; /* whole; their ends are quoted */
+	const struct error *log_fault;    /* kind NONE: the agent's are whole */
 	bool key_protected;
 	const cJSON *metadata; /* NULL: none */
 	const struct phase_time *phases;

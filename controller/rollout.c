@@ -69,8 +69,8 @@ void rollout_fail(struct rollout *r, const struct error *err)
 	if (r->state >= ROLLOUT_CLOSING)
 		return;
 	/* The agent's end was judged, then we failed: that is what counts. */
-	if (r->result.outcome == ROLLOUT_COMPLETED ||
-	    r->state == ROLLOUT_VERIFYING)
+	if (r->result.outcome != ROLLOUT_FAILED &&
+	    r->result.outcome != ROLLOUT_CANCELLED)
 		r->result.outcome = ROLLOUT_OUTCOME_NONE;
 	rollout_set_outcome(r,
 			    err->kind == ERROR_CANCELLED ? ROLLOUT_CANCELLED
@@ -290,6 +290,7 @@ static void init_result(struct rollout *r)
 		.collect = &r->collect,
 		.key_protected = spec->mode != ROLLOUT_BLACK_BOX,
 		.metadata = spec->task->metadata,
+		.log_fault = &r->settle.log_fault,
 		.error = &r->error,
 	};
 }

@@ -1,13 +1,21 @@
 /* Killing, stopping, reading the logs: one step after the other. */
 #include "controller/settle.h"
 
+#include <string.h>
+
 #include "shared/json_scan.h"
 #include "shared/limits.h"
 #include "shared/log.h"
 
+#define CUT_LINE_SPACE 128 /* more than {"type":"octap.cut"...} takes */
+
 void settle_init(struct settle *s, const struct out_dir *out)
 {
-	*s = (struct settle){ .out = out, .failure = ERROR_INIT };
+	*s = (struct settle){
+		.out = out,
+		.log_fault = ERROR_INIT,
+		.failure = ERROR_INIT,
+	};
 	buf_init(&s->log, LIMIT_AGENT_LOG);
 }
 
@@ -24,8 +32,8 @@ static void note_failure(struct settle *s, const struct error *err)
 
 static bool read_log(struct settle *s, const char *path, struct error *err)
 {
-	return s->agent &&
-	       sandbox_read_file(s->sandbox, path, LIMIT_AGENT_LOG - 1, err);
+	return sandbox_read_ends(s->sandbox, path,
+				 LIMIT_AGENT_LOG - CUT_LINE_SPACE, err);
 }
 
 /* Begin a step; false: there is nothing to wait for. */
@@ -71,21 +79,53 @@ static void go_on(struct settle *s)
 	s->on_done(s->failure.kind == ERROR_NONE ? NULL : &s->failure, s->arg);
 }
 
-static void keep_file(const char *path, struct span bytes)
+static void note_log_fault(struct settle *s, const struct error *err)
 {
-	struct error err;
-
-	if (!out_dir_write(path, bytes, &err))
-		log_error("rollout", "%s", err.text);
+	if (s->log_fault.kind == ERROR_NONE)
+		s->log_fault = *err;
+	log_warn("rollout", "%s", err->text);
 }
 
-static void keep_log(struct settle *s, struct span bytes)
+static bool put_together(const struct sandbox_event *event, struct buf *log,
+			 struct error *err)
 {
+	size_t half = event->skipped ? event->bytes.len / 2 : 0;
+
+	return buf_add(log, span_from(event->bytes.data, half), err) &&
+	       (!event->skipped ||
+		buf_addf(log, err,
+			 "\n{\"type\":\"octap.cut\",\"bytes\":%llu}\n",
+			 (unsigned long long)event->skipped)) &&
+	       buf_add(log, span_after(event->bytes, half), err);
+}
+
+/* A log that is lost makes the rollout worthless, be it scored or not. */
+static void keep_log(struct settle *s, const struct sandbox_event *event,
+		     const char *path, struct buf *log)
+{
+	const char *slash = strrchr(path, '/');
 	struct error err;
 
-	if (!buf_add(&s->log, bytes, &err))
+	if (event->skipped) {
+		error_set(&err, ERROR_TOO_LARGE,
+			  "%s was too long: %llu bytes of its middle are "
+			  "left out",
+			  slash ? slash + 1 : path,
+			  (unsigned long long)event->skipped);
+		note_log_fault(s, &err);
+	}
+	if (!put_together(event, log, &err) ||
+	    !out_dir_write(path, buf_span(log), &err))
 		note_failure(s, &err);
-	keep_file(s->out->agent_log, bytes);
+}
+
+static void keep_stderr(struct settle *s, const struct sandbox_event *event)
+{
+	struct buf text;
+
+	buf_init(&text, LIMIT_AGENT_LOG);
+	keep_log(s, event, s->out->agent_stderr, &text);
+	buf_release(&text);
 }
 
 /* Did this event end the step under way? */
@@ -98,16 +138,16 @@ static bool ends_step(struct settle *s, const struct sandbox_event *event)
 		return s->step == SETTLE_PROXY;
 	case SANDBOX_CONTENT:
 		if (s->step == SETTLE_LOG)
-			keep_log(s, event->bytes);
+			keep_log(s, event, s->out->agent_log, &s->log);
 		else
-			keep_file(s->out->agent_stderr, event->bytes);
+			keep_stderr(s, event);
 		return true;
 	case SANDBOX_FAILED:
 		/* An agent need not have left a readable log. */
 		if (s->step == SETTLE_PURGE)
 			note_failure(s, event->err);
-		else if (event->err->kind != ERROR_ABSENT)
-			log_warn("rollout", "%s", event->err->text);
+		else
+			note_log_fault(s, event->err);
 		return true;
 	default:
 		return false;

@@ -11,7 +11,11 @@
 /*
  * What comes after an agent, however it ended: every process inside is killed,
  * the proxy is asked to end (which completes the trace), the agent's logs are
- * copied out.
+ * copied out.  A log that is too long is kept without its middle, with a line
+ *
+ *	{"type":"octap.cut","bytes":N}
+ *
+ * in its place; one that the agent made unreadable is not kept.
  */
 enum settle_step {
 	SETTLE_PURGE,
@@ -21,7 +25,8 @@ enum settle_step {
 	SETTLE_DONE,
 };
 
-/* `err` NULL unless the sandbox failed; what could be had is there. */
+/* `err` NULL unless the sandbox or the disk failed; what could be had is
+ * there. */
 typedef void settle_done_fn(const struct error *err, void *arg);
 
 struct settle {
@@ -34,7 +39,8 @@ struct settle {
 	bool waiting;           /* for the event of the step */
 	bool proxy_running;     /* set by who started it */
 	bool max_turns_reached; /* the proxy said so at its end */
-	struct buf log;         /* the agent's, whole */
+	struct buf log;         /* the agent's, as it was kept */
+	struct error log_fault; /* why a log is not whole; kind NONE: it is */
 	struct error failure;
 };
 

@@ -290,21 +290,25 @@ static bool bwrap_remove(struct sandbox *sandbox, const char *path,
 }
 
 static bool bwrap_read_file(struct sandbox *sandbox, const char *path,
-			    size_t limit, struct error *err)
+			    size_t limit, bool ends, struct error *err)
 {
 	struct bwrap_sandbox *b = bwrap_of(sandbox);
 	const struct folder *folder;
 	struct error failure;
+	uint64_t skipped = 0;
 	const char *rest;
 
 	if (!scratch_locate(&b->scratch, path, &folder, &rest, err))
 		return false;
 	buf_release(&b->content);
 	buf_init(&b->content, limit + 1);
-	if (folder_read(folder, rest, &b->content, &failure))
+	if (ends ? folder_read_ends(folder, rest, limit, &b->content, &skipped,
+				    &failure)
+		 : folder_read(folder, rest, &b->content, &failure))
 		sandbox_report(sandbox, (struct sandbox_event){
 						.type = SANDBOX_CONTENT,
 						.bytes = buf_span(&b->content),
+						.skipped = skipped,
 					});
 	else
 		sandbox_report_failure(sandbox, &failure);

@@ -184,29 +184,87 @@ bool folder_write(const struct folder *folder, const char *path,
 	return ok;
 }
 
-bool folder_read(const struct folder *folder, const char *path, struct buf *out,
-		 struct error *err)
+/* A regular file of that path, and its size; -1: there is none. */
+static int open_regular(const struct folder *folder, const char *path,
+			uint64_t *size, struct error *err)
 {
 	int fd = open_beneath(folder->fd, path, O_RDONLY | O_NONBLOCK);
 	struct stat status;
-	bool ok = false;
 
 	if (fd < 0) {
 		bool absent = errno == ENOENT;
 
 		error_set_errno(err, errno, "read %s", path);
 		err->kind = absent ? ERROR_ABSENT : ERROR_REFUSED;
-		return false;
+		return -1;
 	}
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		error_set(err, ERROR_REFUSED, "read %s: not a regular file",
-			  path);
-	else if (!file_read_fd(fd, out, err))
-		error_wrap(err, "read %s", path);
-	else
-		ok = true;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+		*size = (uint64_t)status.st_size;
+		return fd;
+	}
+	close(fd);
+	error_set(err, ERROR_REFUSED, "read %s: not a regular file", path);
+	return -1;
+}
+
+bool folder_read(const struct folder *folder, const char *path, struct buf *out,
+		 struct error *err)
+{
+	uint64_t size;
+	int fd = open_regular(folder, path, &size, err);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = file_read_fd(fd, out, err) || error_wrap(err, "read %s", path);
 	close(fd);
 	return ok;
+}
+
+/* `len` bytes, or up to the end. */
+static bool read_range(int fd, uint64_t offset, uint64_t len, struct buf *out,
+		       struct error *err)
+{
+	char chunk[65536];
+
+	while (len) {
+		size_t most = len < sizeof(chunk) ? (size_t)len : sizeof(chunk);
+		ssize_t got = pread(fd, chunk, most, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set_errno(err, errno, "read");
+		if (!got)
+			return true;
+		if (!buf_add(out, span_from(chunk, (size_t)got), err))
+			return false;
+		offset += (uint64_t)got;
+		len -= (uint64_t)got;
+	}
+	return true;
+}
+
+bool folder_read_ends(const struct folder *folder, const char *path,
+		      size_t limit, struct buf *out, uint64_t *skipped,
+		      struct error *err)
+{
+	uint64_t size, half = limit / 2;
+	int fd = open_regular(folder, path, &size, err);
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	if (size <= limit)
+		ok = read_range(fd, 0, limit, out, err);
+	else
+		ok = read_range(fd, 0, half, out, err) &&
+		     read_range(fd, size - half, half, out, err);
+	close(fd);
+	if (!ok)
+		return error_wrap(err, "read %s", path);
+	*skipped = size <= limit ? 0 : size - 2 * half;
+	return true;
 }
 
 /*

@@ -1,6 +1,7 @@
 #ifndef CONTROLLER_SANDBOX_FOLDER_H
 #define CONTROLLER_SANDBOX_FOLDER_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "shared/buf.h"
@@ -47,6 +48,14 @@ bool folder_write(const struct folder *folder, const char *path,
  */
 bool folder_read(const struct folder *folder, const char *path, struct buf *out,
 		 struct error *err) MUST_USE;
+
+/*
+ * The same of a file of any size: of one with more than `limit` bytes the first
+ * and the last half of so many.  *skipped: the bytes between, 0 if all is there.
+ */
+bool folder_read_ends(const struct folder *folder, const char *path,
+		      size_t limit, struct buf *out, uint64_t *skipped,
+		      struct error *err) MUST_USE;
 
 /* Nothing is left at that path, but its parents are made. */
 bool folder_clear(const struct folder *folder, const char *path,

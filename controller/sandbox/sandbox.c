@@ -142,8 +142,16 @@ bool sandbox_read_file(struct sandbox *sandbox, const char *path, size_t limit,
 		       struct error *err)
 {
 	return begin(sandbox, err) &&
-	       started(sandbox,
-		       sandbox->ops->read_file(sandbox, path, limit, err));
+	       started(sandbox, sandbox->ops->read_file(sandbox, path, limit,
+							false, err));
+}
+
+bool sandbox_read_ends(struct sandbox *sandbox, const char *path, size_t limit,
+		       struct error *err)
+{
+	return begin(sandbox, err) &&
+	       started(sandbox, sandbox->ops->read_file(sandbox, path, limit,
+							true, err));
 }
 
 struct job *sandbox_start_job(struct sandbox *sandbox,

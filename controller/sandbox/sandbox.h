@@ -33,7 +33,8 @@ struct loop;
 enum sandbox_event_type {
 	SANDBOX_READY,       /* create: usable now */
 	SANDBOX_WRITTEN,     /* write_file, fresh_dir, remove */
-	SANDBOX_CONTENT,     /* read_file: `bytes` is the whole file */
+	SANDBOX_CONTENT,     /* read_file: `bytes` is the whole file, or its
+				ends with `skipped` bytes between them */
 	SANDBOX_JOB_OUTPUT,  /* `job`, `bytes`; stderr if `is_stderr` */
 	SANDBOX_JOB_EXIT,    /* `job`, `exit_code`; its last event */
 	SANDBOX_PURGED,      /* purge: nothing runs inside, jobs may start */
@@ -48,6 +49,7 @@ struct sandbox_event {
 	enum sandbox_event_type type;
 	struct job *job;
 	struct span bytes;
+	uint64_t skipped;
 	int exit_code; /* 128 + the signal's number, if killed by one */
 	unsigned port;
 	bool is_stderr;
@@ -99,7 +101,7 @@ struct sandbox_ops {
 	bool (*fresh_dir)(struct sandbox *, const char *path, struct error *);
 	bool (*remove)(struct sandbox *, const char *path, struct error *);
 	bool (*read_file)(struct sandbox *, const char *path, size_t limit,
-			  struct error *);
+			  bool ends, struct error *);
 	struct job *(*start_job)(struct sandbox *, const struct job_spec *,
 				 struct error *);
 	void (*kill_job)(struct sandbox *, struct job *);
@@ -152,6 +154,10 @@ bool sandbox_remove(struct sandbox *sandbox, const char *path,
  * ERROR_TOO_LARGE: more than `limit` bytes.
  */
 bool sandbox_read_file(struct sandbox *sandbox, const char *path, size_t limit,
+		       struct error *err) MUST_USE;
+
+/* The same, but of a larger file the first and the last part. */
+bool sandbox_read_ends(struct sandbox *sandbox, const char *path, size_t limit,
 		       struct error *err) MUST_USE;
 
 struct job *sandbox_start_job(struct sandbox *sandbox,
