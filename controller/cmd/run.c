@@ -145,6 +145,28 @@ static bool make_out_dir(struct run *run, struct error *err)
 	return ok;
 }
 
+/* What is meant for the verifier only would be no secret there. */
+static void warn_if_seen(const struct run *run, const char *what,
+			 const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	if (real && sandbox_backend_find(run->options.sandbox)->shows(real))
+		log_warn("octap",
+			 "%s %s lies where the agent can read: put it "
+			 "elsewhere",
+			 what, real);
+	free(real);
+}
+
+static void warn_of_seen_files(const struct run *run, const char *task_file)
+{
+	if (task_file)
+		warn_if_seen(run, "the task file", task_file);
+	warn_if_seen(run, "--out", run->out.path);
+	warn_if_seen(run, "the current folder", ".");
+}
+
 static bool prepare(struct run *run, char **operands, struct error *err)
 {
 	return run_options_check(&run->options, err) &&
@@ -271,6 +293,7 @@ static int run_main(int argc, char **argv)
 		return code;
 	log_set_level(run.options.verbose ? LOG_DEBUG : LOG_WARN);
 	if (prepare(&run, operands, &err)) {
+		warn_of_seen_files(&run, operands[0]);
 		if (run.endpoint.key_is_secret)
 			log_mask(run.endpoint.key);
 		code = execute(&run, &err);

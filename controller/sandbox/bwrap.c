@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "controller/process.h"
+#include "controller/sandbox/bwrap_args.h"
 #include "controller/sandbox/bwrap_view.h"
 #include "controller/sandbox/local_proxy.h"
 #include "controller/sandbox/sandbox.h"
@@ -387,6 +388,7 @@ static void bwrap_destroy(struct sandbox *sandbox)
 const struct sandbox_ops sandbox_bwrap = {
 	.name = "bwrap",
 	.size = sizeof(struct bwrap_sandbox),
+	.shows = bwrap_args_shows,
 	.create = bwrap_create,
 	.write_file = bwrap_write_file,
 	.fresh_dir = bwrap_fresh_dir,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/sandbox/sandbox.h"
@@ -13,6 +14,7 @@
 #define SHM_SIZE     "268435456"
 #define RUN_SIZE     "16777216"
 #define VAR_TMP_SIZE "268435456"
+#define EMPTY_SIZE   "4096"
 
 /* What of /etc is seen inside, as far as it exists. */
 static const char *const etc_files[] = {
@@ -98,10 +100,29 @@ static void add_parents(struct buf *args)
 	}
 }
 
+/* Sources of whatever was built on this host, perhaps of the tasks, too. */
+static const char *const hidden_folders[] = { "/usr/src", "/usr/local/src" };
+
+static void add_hidden(struct buf *args)
+{
+	struct stat status;
+
+	for (size_t i = 0; i < ARRAY_LEN(hidden_folders); i++) {
+		const char *path = hidden_folders[i];
+
+		if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+			continue;
+		put2(args, "--size", EMPTY_SIZE);
+		put2(args, "--tmpfs", path);
+		put2(args, "--remount-ro", path);
+	}
+}
+
 static void add_system(struct buf *args)
 {
 	add_parents(args);
 	put3(args, "--ro-bind", "/usr", "/usr");
+	add_hidden(args);
 	for (size_t i = 0; i < ARRAY_LEN(system_folders); i++)
 		add_system_folder(args, system_folders[i]);
 	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
@@ -168,4 +189,31 @@ void bwrap_args_build(struct buf *args,
 	add_system(args);
 	add_binds(args, sources, staged);
 	put2(args, "--remount-ro", "/");
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t len = strlen(folder);
+
+	return !strncmp(path, folder, len) && (!path[len] || path[len] == '/');
+}
+
+bool bwrap_args_shows(const char *path)
+{
+	char seen[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(hidden_folders); i++)
+		if (is_below(path, hidden_folders[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(system_folders); i++) {
+		snprintf(seen, sizeof(seen), "/%s", system_folders[i]);
+		if (is_below(path, seen))
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(etc_files); i++) {
+		snprintf(seen, sizeof(seen), "/etc/%s", etc_files[i]);
+		if (is_below(path, seen))
+			return true;
+	}
+	return is_below(path, "/usr");
 }

@@ -33,4 +33,7 @@ enum {
 void bwrap_args_build(struct buf *args,
 		      const char *const sources[BWRAP_BIND_COUNT], bool staged);
 
+/* Is this path of the host, an absolute one without links, seen inside? */
+bool bwrap_args_shows(const char *path);
+
 #endif

@@ -94,6 +94,9 @@ struct sandbox_ops {
 	const char *name; /* "bwrap", as on the command line */
 	size_t size;      /* of the backend's struct */
 
+	/* May the agent read this path of the host (absolute, no links)? */
+	bool (*shows)(const char *path);
+
 	bool (*create)(struct sandbox *, const struct sandbox_spec *,
 		       struct error *);
 	bool (*write_file)(struct sandbox *, const char *path, struct span,
