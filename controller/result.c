@@ -204,7 +204,7 @@ static cJSON *to_json(const struct result *r)
 		cJSON_AddNullToObject(json, "agent_log_fault");
 	add_tail(json, "proxy_log_tail", r->proxy_log);
 	cJSON_AddItemToObject(json, "metadata",
-			      r->metadata ? cJSON_Duplicate(r->metadata, true)
+			      r->metadata ? cJSON_CreateRaw(r->metadata)
 					  : cJSON_CreateObject());
 	add_text(json, "octap_version", OCTAP_VERSION);
 	return json;

@@ -59,7 +59,7 @@ struct result {
 	struct span agent_log, proxy_log; /* whole; their ends are quoted */
 	const struct error *log_fault;    /* kind NONE: the agent's are whole */
 	bool key_protected;
-	const cJSON *metadata; /* NULL: none */
+	const char *metadata; /* JSON; NULL: none */
 	const struct phase_time *phases;
 	size_t phase_count;
 	const struct error *error; /* kind NONE: none */

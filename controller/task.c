@@ -4,15 +4,11 @@
  */
 #include "controller/task.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "controller/sandbox/sandbox.h"
+#include "controller/task_files.h"
 #include "shared/buf.h"
 #include "shared/file.h"
 #include "shared/json_scan.h"
@@ -27,23 +23,15 @@
 /* Where relative uploads are looked for, while parsing. */
 struct context {
 	struct task *task;
+	struct span json; /* all of the task */
 	const char *folder;
 };
-
-typedef bool member_fn(const struct context *context, const cJSON *value,
-		       const char *name, struct error *err);
-
-static bool wrong(const char *name, const char *expected, struct error *err)
-{
-	return error_set(err, ERROR_USAGE, "task: %s must be %s", name,
-			 expected);
-}
 
 static bool take_text(char **target, const cJSON *value, const char *name,
 		      struct error *err)
 {
 	if (!cJSON_IsString(value))
-		return wrong(name, "a text", err);
+		return task_member_wrong(name, "a text", err);
 	free(*target);
 	*target = xstrdup(value->valuestring);
 	return true;
@@ -54,9 +42,9 @@ static bool take_seconds(uint64_t *target, const cJSON *value, const char *name,
 {
 	if (!cJSON_IsNumber(value) || !(value->valuedouble > 0) ||
 	    value->valuedouble > LONGEST_TIMEOUT_S)
-		return wrong(name,
-			     "a number of seconds above 0, at most a week",
-			     err);
+		return task_member_wrong(
+			name, "a number of seconds above 0, at most a week",
+			err);
 	*target = (uint64_t)ceil(value->valuedouble * 1000);
 	return true;
 }
@@ -68,11 +56,12 @@ static bool take_texts(char ***target, const cJSON *value, const char *name,
 	const cJSON *item;
 
 	if (!cJSON_IsArray(value) || count > LIMIT_TASK_COMMANDS)
-		return wrong(name, "a list of at most 1000 texts", err);
+		return task_member_wrong(name, "a list of at most 1000 texts",
+					 err);
 	*target = xcalloc((size_t)count + 1, sizeof(**target));
 	cJSON_ArrayForEach(item, value) {
 		if (!cJSON_IsString(item))
-			return wrong(name, "a list of texts", err);
+			return task_member_wrong(name, "a list of texts", err);
 		if (strlen(item->valuestring) > longest)
 			return error_set(err, ERROR_USAGE,
 					 "task: %s: a command is longer than "
@@ -87,130 +76,32 @@ static bool take_object(cJSON **target, const cJSON *value, const char *name,
 			struct error *err)
 {
 	if (!cJSON_IsObject(value))
-		return wrong(name, "an object", err);
+		return task_member_wrong(name, "an object", err);
 	*target = cJSON_Duplicate(value, true);
 	return true;
 }
 
-static char *inside_path(const char *path)
+/* The bytes as they stand: no number of it is rounded. */
+static bool take_metadata(const struct context *context, const cJSON *value,
+			  const char *name, struct error *err)
 {
-	return *path == '/' ? xstrdup(path)
-			    : xasprintf("%s/%s", TASK_WORKDIR, path);
-}
+	struct json_value raw;
 
-static bool check_file(const struct task_file *file, size_t count,
-		       const char *name, struct error *err)
-{
-	if (count == LIMIT_TASK_FILES)
-		return error_set(err, ERROR_USAGE, "task: more than %d %s",
-				 LIMIT_TASK_FILES, name);
-	return sandbox_path_below(file->path, SANDBOX_HOME) ||
-	       sandbox_path_below(file->path, SANDBOX_TMP) ||
-	       error_set(err, ERROR_USAGE,
-			 "task: %s: %.120s must be a plain path "
-			 "below " SANDBOX_HOME " or " SANDBOX_TMP,
-			 name, file->path);
-}
-
-/* The file is taken over. */
-static bool add_file(struct task_file **files, size_t *count,
-		     struct task_file file, const char *name, struct error *err)
-{
-	if (!check_file(&file, *count, name, err)) {
-		free(file.path);
-		free(file.content);
-		return false;
-	}
-	*files = xrealloc_array(*files, *count + 1, sizeof(**files));
-	(*files)[(*count)++] = file;
+	if (!cJSON_IsObject(value) || !json_find(context->json, name, &raw))
+		return task_member_wrong(name, "an object", err);
+	free(context->task->metadata);
+	context->task->metadata = xstrndup(raw.text.data, raw.text.len);
 	return true;
 }
 
-static bool take_files(struct task_file **files, size_t *count,
-		       const cJSON *value, const char *name, struct error *err)
-{
-	const cJSON *item;
-
-	if (!cJSON_IsObject(value))
-		return wrong(name, "an object of paths and texts", err);
-	cJSON_ArrayForEach(item, value) {
-		if (!cJSON_IsString(item))
-			return wrong(name, "an object of paths and texts", err);
-		if (!add_file(files, count,
-			      (struct task_file){
-				      .path = inside_path(item->string),
-				      .content = xstrdup(item->valuestring),
-				      .len = strlen(item->valuestring),
-			      },
-			      name, err))
-			return false;
-	}
-	return true;
-}
-
-static bool read_upload(const char *path, struct task_file *file,
-			const char *name, struct error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat status;
-	struct buf bytes;
-	bool ok;
-
-	if (fd < 0)
-		return error_set_errno(err, errno, "task: %s %s", name, path);
-	buf_init(&bytes, LIMIT_UPLOAD_FILE);
-	ok = fstat(fd, &status) == 0 && S_ISREG(status.st_mode)
-		     ? file_read_fd(fd, &bytes, err)
-		     : error_set(err, ERROR_USAGE, "not a regular file");
-	close(fd);
-	if (!ok) {
-		buf_release(&bytes);
-		return error_wrap(err, "task: %s %s", name, path);
-	}
-	file->executable = status.st_mode & 0111;
-	file->content = buf_detach(&bytes, &file->len);
-	return true;
-}
-
-static bool take_upload(const struct context *context, struct task_file **files,
-			size_t *count, const cJSON *item, const char *name,
-			struct error *err)
-{
-	const cJSON *from = cJSON_GetObjectItemCaseSensitive(item, "from");
-	const cJSON *to = cJSON_GetObjectItemCaseSensitive(item, "to");
-	struct task_file file = { 0 };
-	char *path;
-	bool ok;
-
-	if (!cJSON_IsString(from) || !cJSON_IsString(to) ||
-	    cJSON_GetArraySize(item) != 2)
-		return wrong(name, "a list of {\"from\": FILE, \"to\": PATH}",
-			     err);
-	path = *from->valuestring == '/'
-		       ? xstrdup(from->valuestring)
-		       : xasprintf("%s/%s", context->folder, from->valuestring);
-	ok = read_upload(path, &file, name, err);
-	free(path);
-	if (!ok)
-		return false;
-	file.path = inside_path(to->valuestring);
-	return add_file(files, count, file, name, err);
-}
-
-static bool take_uploads(const struct context *context,
-			 struct task_file **files, size_t *count,
-			 const cJSON *value, const char *name,
+/* Of two with one name, one would be passed over in silence. */
+static bool check_unique(const cJSON *object, const cJSON *member,
 			 struct error *err)
 {
-	const cJSON *item;
-
-	if (!cJSON_IsArray(value))
-		return wrong(name, "a list of {\"from\": FILE, \"to\": PATH}",
-			     err);
-	cJSON_ArrayForEach(item, value)
-		if (!take_upload(context, files, count, item, name, err))
-			return false;
-	return true;
+	return cJSON_GetObjectItemCaseSensitive(object, member->string) ==
+		       member ||
+	       error_set(err, ERROR_USAGE, "task: %.100s is there twice",
+			 member->string);
 }
 
 static bool take_env(const struct context *context, const cJSON *value,
@@ -220,13 +111,17 @@ static bool take_env(const struct context *context, const cJSON *value,
 	const cJSON *item;
 
 	if (!cJSON_IsObject(value))
-		return wrong(name, "an object of names and texts", err);
+		return task_member_wrong(name, "an object of names and texts",
+					 err);
 	context->task->env =
 		xcalloc((size_t)count + 1, sizeof(*context->task->env));
 	cJSON_ArrayForEach(item, value) {
 		if (!cJSON_IsString(item) || !*item->string ||
 		    strchr(item->string, '='))
-			return wrong(name, "an object of names and texts", err);
+			return task_member_wrong(
+				name, "an object of names and texts", err);
+		if (!check_unique(value, item, err))
+			return error_wrap(err, "%s", name);
 		if (strlen(item->string) + strlen(item->valuestring) >=
 		    LIMIT_COMMAND_TEXT)
 			return error_set(err, ERROR_USAGE,
@@ -260,7 +155,6 @@ static bool take_member(const struct context *context, const cJSON *value,
 		{ .name = "setup", .texts = &t->setup },
 		{ .name = "verify", .texts = &t->verify },
 		{ .name = "tools", .texts = &t->tools },
-		{ .name = "metadata", .object = &t->metadata },
 		{ .name = "extra_opencode_json", .object = &t->extra_config },
 	};
 
@@ -276,26 +170,31 @@ static bool take_member(const struct context *context, const cJSON *value,
 		return take_texts(members[i].texts, value, name,
 				  LIMIT_COMMAND_TEXT, err);
 	}
+	if (!strcmp(name, "metadata"))
+		return take_metadata(context, value, name, err);
 	if (!strcmp(name, "env"))
 		return take_env(context, value, name, err);
 	if (!strcmp(name, "files"))
-		return take_files(&t->files, &t->file_count, value, name, err);
+		return task_files_add(&t->files, &t->file_count, value, name,
+				      err);
 	if (!strcmp(name, "verify_files"))
-		return take_files(&t->verify_files, &t->verify_file_count,
-				  value, name, err);
+		return task_files_add(&t->verify_files, &t->verify_file_count,
+				      value, name, err);
 	if (!strcmp(name, "upload"))
-		return take_uploads(context, &t->files, &t->file_count, value,
-				    name, err);
+		return task_files_upload(&t->files, &t->file_count,
+					 context->folder, value, name, err);
 	if (!strcmp(name, "verify_upload"))
-		return take_uploads(context, &t->verify_files,
-				    &t->verify_file_count, value, name, err);
+		return task_files_upload(&t->verify_files,
+					 &t->verify_file_count, context->folder,
+					 value, name, err);
 	return error_set(err, ERROR_USAGE, "task: unknown member \"%s\"", name);
 }
 
 static bool check(const struct task *t, struct error *err)
 {
 	if (!t->instruction || !*t->instruction)
-		return wrong("instruction", "a text that is not empty", err);
+		return task_member_wrong("instruction",
+					 "a text that is not empty", err);
 	if (strlen(t->instruction) >= LIMIT_INSTRUCTION)
 		return error_set(err, ERROR_USAGE,
 				 "task: instruction is longer than %u bytes",
@@ -305,7 +204,9 @@ static bool check(const struct task *t, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "task: system_prompt is longer than %u bytes",
 				 LIMIT_COMMAND_TEXT);
-	return true;
+	return task_files_check(t->files, t->file_count, "files", err) &&
+	       task_files_check(t->verify_files, t->verify_file_count,
+				"verify_files", err);
 }
 
 /* cJSON would cut a text at a NUL; nothing is to be cut in silence. */
@@ -329,8 +230,9 @@ static bool parse_members(const struct context *context, const cJSON *json,
 	if (!cJSON_IsObject(json))
 		return error_set(err, ERROR_USAGE, "task: not a JSON object");
 	cJSON_ArrayForEach(member, json)
-		if (!cJSON_IsNull(member) &&
-		    !take_member(context, member, member->string, err))
+		if (!check_unique(json, member, err) ||
+		    (!cJSON_IsNull(member) &&
+		     !take_member(context, member, member->string, err)))
 			return false;
 	return check(context->task, err);
 }
@@ -338,7 +240,7 @@ static bool parse_members(const struct context *context, const cJSON *json,
 bool task_parse(struct task *task, struct span json, const char *folder,
 		struct error *err)
 {
-	const struct context context = { task, folder };
+	const struct context context = { task, json, folder };
 	cJSON *parsed;
 	bool ok;
 
@@ -391,15 +293,6 @@ static void free_texts(char **texts)
 	free(texts);
 }
 
-static void free_files(struct task_file *files, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		free(files[i].path);
-		free(files[i].content);
-	}
-	free(files);
-}
-
 void task_release(struct task *t)
 {
 	free(t->id);
@@ -409,9 +302,9 @@ void task_release(struct task *t)
 	free_texts(t->verify);
 	free_texts(t->env);
 	free_texts(t->tools);
-	free_files(t->files, t->file_count);
-	free_files(t->verify_files, t->verify_file_count);
-	cJSON_Delete(t->metadata);
+	task_files_free(t->files, t->file_count);
+	task_files_free(t->verify_files, t->verify_file_count);
+	free(t->metadata);
 	cJSON_Delete(t->extra_config);
 	*t = (struct task){ 0 };
 }

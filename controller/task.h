@@ -20,7 +20,7 @@
  *	upload, verify_upload	lists of {"from": file on the host, relative to
  *				the task file, "to": path}
  *	env			{name: text}, for setup, agent and verify
- *	metadata		any object, passed on to the result
+ *	metadata		any object, passed on to the result as it stands
  *	agent_timeout_s		seconds, default 600
  *	setup_timeout_s		of each command, default 300
  *	verify_timeout_s	of each command, default 120
@@ -48,7 +48,7 @@ struct task {
 	uint64_t agent_timeout_ms, setup_timeout_ms, verify_timeout_ms;
 	char *system_prompt; /* NULL: the agent's own */
 	char **tools;        /* NULL-terminated; NULL: all */
-	cJSON *metadata;     /* object, or NULL */
+	char *metadata;      /* JSON, as the task has it; or NULL */
 	cJSON *extra_config; /* object, or NULL */
 };
 
