@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "shared/log.h"
 
@@ -11,6 +12,17 @@ int cmd_fail(struct error *err, int code)
 	log_masked(err->text);
 	fprintf(stderr, "octap: %s\n", err->text);
 	return code;
+}
+
+bool cmd_check_file(const char *path, struct error *err)
+{
+	struct stat status;
+
+	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) ||
+	    stat(path, &status) < 0 || !S_ISFIFO(status.st_mode))
+		return true;
+	return error_set(err, ERROR_USAGE, "%s is a named pipe, not a file",
+			 path);
 }
 
 /* Nowhere has an empty text a meaning of its own. */

@@ -34,6 +34,12 @@ enum {
 bool cmd_parse(const struct option_table *table, void *target, int argc,
 	       char **argv, char ***operands, int *code) MUST_USE;
 
+/*
+ * May this file be opened?  A named pipe could make us wait for ever; one that
+ * the shell made ("<(...)") is fine.
+ */
+bool cmd_check_file(const char *path, struct error *err) MUST_USE;
+
 /* Say what is wrong, secrets masked; returns the code. */
 int cmd_fail(struct error *err, int code);
 

@@ -98,6 +98,8 @@ static int replay_main(int argc, char **argv)
 		error_set(&err, ERROR_USAGE, "replay: give one TRACE file");
 		return cmd_fail(&err, EXIT_USAGE);
 	}
+	if (!cmd_check_file(operands[0], &err))
+		return cmd_fail(&err, EXIT_FAILED);
 	log_set_level(options.verbose ? LOG_DEBUG : LOG_WARN);
 	spec = (struct replay_spec){
 		.trace_path = operands[0],

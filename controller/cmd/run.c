@@ -14,6 +14,7 @@
 #include "controller/terminal.h"
 #include "shared/file.h"
 #include "shared/id.h"
+#include "shared/json_text.h"
 #include "shared/limits.h"
 #include "shared/log.h"
 #include "shared/mem.h"
@@ -54,6 +55,21 @@ struct run {
 	int exit_code;
 };
 
+static bool check_utf8(const char *name, const char *text, struct error *err)
+{
+	return utf8_valid(span_of(text)) ||
+	       error_set(err, ERROR_USAGE, "--%s is not valid UTF-8", name);
+}
+
+static bool check_list(const char *name, const struct option_list *list,
+		       struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (!check_utf8(name, list->items[i], err))
+			return false;
+	return true;
+}
+
 static cJSON *list_to_json(const struct option_list *list)
 {
 	return cJSON_CreateStringArray(list->items, (int)list->count);
@@ -62,10 +78,15 @@ static cJSON *list_to_json(const struct option_list *list)
 /* One way in for a task of options and of a file: everything is checked. */
 static bool task_from_options(struct run *run, struct error *err)
 {
-	cJSON *json = cJSON_CreateObject();
+	cJSON *json;
 	char *text;
 	bool ok;
 
+	if (!check_utf8("instruction", run->options.instruction, err) ||
+	    !check_list("setup", &run->options.setup, err) ||
+	    !check_list("verify", &run->options.verify, err))
+		return false;
+	json = cJSON_CreateObject();
 	cJSON_AddStringToObject(json, "instruction", run->options.instruction);
 	cJSON_AddItemToObject(json, "setup", list_to_json(&run->options.setup));
 	cJSON_AddItemToObject(json, "verify",
@@ -91,7 +112,8 @@ static bool load_task(struct run *run, char **operands, struct error *err)
 				 "--instruction, --setup and --verify do not "
 				 "go with a task file");
 	if (operands[0])
-		return task_load(&run->task, operands[0], err);
+		return cmd_check_file(operands[0], err) &&
+		       task_load(&run->task, operands[0], err);
 	if (!o->instruction)
 		return error_set(err, ERROR_USAGE,
 				 "no task: give a TASK file or --instruction");

@@ -174,6 +174,8 @@ static bool run(char **operands, const struct trace_options *options, int *code,
 				 "trace: '%s' is none of show, stats, cat",
 				 what);
 	*code = EXIT_FAILED;
+	if (!cmd_check_file(path, err))
+		return false;
 	if (!strcmp(what, "cat"))
 		return for_each_line(path, print_line, NULL, err);
 	if (!strcmp(what, "show") && options->turn)

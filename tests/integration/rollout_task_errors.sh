@@ -87,6 +87,38 @@ for member in upload verify_upload; do
 	END
 done
 
+mkfifo "$tmp/fifo"
+for member in upload verify_upload; do
+	refused "task: $member" 'not a regular file' <<-END
+		{"instruction":"x","$member":[{"from":"$tmp/fifo","to":"a"}]}
+	END
+done
+
+# What contradicts itself.
+refused 'setup is there twice' \
+	<<<'{"instruction":"x","setup":["a"],"setup":[]}'
+refused 'instruction is there twice' <<<'{"instruction":null,"instruction":"x"}'
+refused 'env: task: A is there twice' \
+	<<<'{"instruction":"x","env":{"A":"1","B":"","A":"2"}}'
+for member in files verify_files; do
+	refused "task: $member:" 'a/b is there twice' \
+		<<<"{\"instruction\":\"x\",\"$member\":{\"a/b\":\"\",\"a-b\":\"\",
+		\"/home/user/workdir/a/b\":\"\"}}"
+	refused "task: $member:" 'a/b/c lies below the file' \
+		<<<"{\"instruction\":\"x\",\"$member\":{\"a/b/c\":\"\",\"a/b-\":\"\",
+		\"a/b.d\":\"\",\"a/b\":\"\"}}"
+	for path in /home/user/{workdir,task,task/instruction.md,logs} \
+		/home/user/{logs/agent,.config,.config/opencode} \
+		/home/user/logs/verifier{,/reward.txt}; do
+		refused "task: $member: $path is in the way" \
+			<<<"{\"instruction\":\"x\",\"$member\":{\"$path\":\"\"}}"
+	done
+done
+refused 'task: files:' 'is there twice' <<'END'
+{"instruction":"x","files":{"task.json":""},
+	"upload":[{"from":"task.json","to":"task.json"}]}
+END
+
 # Paths that lead out of what the task may write.
 for path in /etc/x ../x a/../../x . .. '' / // a//b a/ /home/user \
 	/home/user/ /home/user/../x /home/userx/y /tmp/../etc/x; do
@@ -113,6 +145,13 @@ task_words=()
 refused 'no task' </dev/null
 task_words=(--instruction '')
 refused 'instruction must be' </dev/null
+task_words=(--instruction $'\xff')
+refused '--instruction is not valid UTF-8' </dev/null
+task_words=(--instruction x --setup true --verify $'a\xc3')
+refused '--verify is not valid UTF-8' </dev/null
+mkfifo "$tmp/task.fifo"
+task_words=("$tmp/task.fifo")
+refused 'task.fifo is a named pipe' </dev/null
 task_words=(--instruction x --setup "$long")
 refused 'task: setup' longer </dev/null
 task_words=(task.json)

@@ -80,6 +80,14 @@ for file in "$tmp/foreign.jsonl" "$tmp/text.jsonl" "$tmp/noise.zst" \
 	check "it names the file" has_line "$tmp/said" "$file"
 done
 
+# A pipe: of the shell's it is read, one that nobody writes to is refused.
+octap_trace 0 stats <(cat "$TRACE")
+mkfifo "$tmp/fifo"
+for what in show stats cat; do
+	octap_trace 1 "$what" "$tmp/fifo"
+	check "it says so" has_line "$tmp/said" 'fifo is a named pipe'
+done
+
 octap_trace 2
 octap_trace 2 show
 octap_trace 2 paint "$TRACE"
