@@ -6,7 +6,6 @@
 
 #include "proxy/reply.h"
 #include "shared/limits.h"
-#include "shared/log.h"
 #include "shared/mem.h"
 
 void answer_init(struct answer *answer, const struct rewrite *rewrite,
@@ -153,7 +152,8 @@ static bool pass_error(struct answer *answer, const struct sse_event *event,
 	start = to->len;
 	if (!buf_add(to, event->raw, err))
 		return false;
-	log_mask_bytes(to->data + start, to->len - start);
+	if (answer->mask)
+		answer->mask(to->data + start, to->len - start);
 	return true;
 }
 
@@ -214,6 +214,11 @@ bool answer_feed(struct answer *answer, struct span bytes, uint64_t now_us,
 		return true;
 	*err = answer->err;
 	return false;
+}
+
+bool answer_let_go(struct answer *answer, struct error *err)
+{
+	return release_waiting(answer, SPAN_NONE, err);
 }
 
 /* Before the [DONE] that is held already. */

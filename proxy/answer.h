@@ -46,6 +46,9 @@ struct answer {
 	size_t insert_count;
 	bool added_error; /* answer_finish() had to end it with an error */
 
+	/* Takes secrets out of an error event; NULL: nothing does. */
+	bool (*mask)(char *bytes, size_t len);
+
 	/* While feeding. */
 	uint64_t now_us;
 	struct error err;
@@ -58,6 +61,12 @@ void answer_release(struct answer *answer);
 /* False: the upstream exceeded a limit. */
 bool answer_feed(struct answer *answer, struct span bytes, uint64_t now_us,
 		 struct error *err) MUST_USE;
+
+/*
+ * Events that wait for another one have waited long enough: they go to `out` as
+ * they are.
+ */
+bool answer_let_go(struct answer *answer, struct error *err) MUST_USE;
 
 /*
  * A stream that ends without a finish_reason, and without saying why, gets an

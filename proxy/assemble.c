@@ -221,7 +221,8 @@ static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 	struct json_value v[ROOT_COUNT];
 
 	if (!json_pick(object, root_names, v, ROOT_COUNT)) {
-		a->unreadable |= object.len > 0;
+		/* Behind the end of all choices it bears nothing of them. */
+		a->unreadable |= object.len && !assemble_is_finished(a);
 		return true;
 	}
 	for (size_t i = 0; i < ROOT_CHOICES; i++)
@@ -279,6 +280,19 @@ static struct choice *first_choice(const struct assembler *a)
 		if (a->choices[i].index == 0)
 			return &a->choices[i];
 	return NULL;
+}
+
+uint64_t assemble_tokens(const struct assembler *a)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < a->choice_count; i++) {
+		const struct choice *choice = &a->choices[i];
+
+		sum += choice->entry_count ? choice->entry_count
+					   : choice->id_count;
+	}
+	return sum;
 }
 
 bool assemble_has_error(const struct assembler *a)
@@ -393,7 +407,7 @@ static enum token_status token_status(const struct assembler *a)
 {
 	const struct choice *first = first_choice(a);
 	enum token_status status;
-	uint64_t sum = 0, told;
+	uint64_t told;
 
 	/* The record's own tokens are choice 0's. */
 	if (!first)
@@ -402,18 +416,13 @@ static enum token_status token_status(const struct assembler *a)
 	if (a->unreadable)
 		return TOKENS_MISMATCH;
 	status = choice_status(first);
-	for (size_t i = 0; i < a->choice_count; i++) {
-		const struct choice *choice = &a->choices[i];
-
-		if (choice_status(choice) != status)
+	for (size_t i = 0; i < a->choice_count; i++)
+		if (choice_status(&a->choices[i]) != status)
 			return TOKENS_MISMATCH;
-		sum += choice->entry_count ? choice->entry_count
-					   : choice->id_count;
-	}
 	if (status == TOKENS_NONE || status == TOKENS_MISMATCH ||
 	    !usage_tokens(a, &told))
 		return status;
-	if (sum != told)
+	if (assemble_tokens(a) != told)
 		return TOKENS_MISMATCH;
 	return status == TOKENS_UNCONFIRMED ? TOKENS_EXACT : status;
 }

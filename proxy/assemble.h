@@ -53,6 +53,9 @@ bool assemble_response(struct assembler *a, struct span body,
 bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
 		      struct error *err) MUST_USE;
 
+/* Tokens that came, of all choices. */
+uint64_t assemble_tokens(const struct assembler *a);
+
 /* The answer held an error object. */
 bool assemble_has_error(const struct assembler *a);
 

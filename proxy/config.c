@@ -30,6 +30,8 @@ static const char *const strict_hosts[] = {
 static const char *const dialect_choices[] = { "auto",   "openai",   "vllm",
 					       "sglang", "llamacpp", "plain",
 					       NULL };
+static const char *const disconnect_choices[] = { "cancel", "drain", NULL };
+static const char *const trace_error_choices[] = { "stop", "continue", NULL };
 static const char *const mode_choices[] = { "auto", "raw", "processed", NULL };
 static const char *const token_ids_choices[] = { "auto", "on", "off", NULL };
 
@@ -166,6 +168,50 @@ static const struct option_entry entries[] = {
 		.argument = "N",
 		.help = "after N delivered answers end the agent with a "
 			"final answer of our own (default: no limit)",
+	},
+	{
+		OPTION("max-total-tokens", NUMBER, struct config,
+		       max_total_tokens),
+		.minimum = 1,
+		.maximum = UINT32_MAX,
+		.argument = "N",
+		.help = "the same once the delivered answers' prompts and "
+			"completions amount to N tokens (default: no limit)",
+	},
+	{
+		OPTION("max-retry-after", SECONDS, struct config,
+		       max_retry_after_ms),
+		.maximum = 24 * 3600 * 1000,
+		.argument = "SECONDS",
+		.help = "an upstream's Retry-After is no longer (default 30)",
+	},
+	{
+		OPTION("drain-timeout", SECONDS, struct config,
+		       drain_timeout_ms),
+		.maximum = 3600 * 1000,
+		.argument = "SECONDS",
+		.help = "calls under way when stopped have so long to end "
+			"(default 5)",
+	},
+	{ .type = OPTION_HEADING, .help = "When something fails:" },
+	{
+		OPTION("error-shield", SWITCH, struct config, error_shield),
+		.help = "reword refusals by whose text an agent would ask "
+			"again in vain (default on)",
+	},
+	{
+		OPTION("on-disconnect", CHOICE, struct config, on_disconnect),
+		.choices = disconnect_choices,
+		.argument = "cancel|drain",
+		.help = "when the agent hangs up: cancel the call, or record "
+			"the rest of its answer (default cancel)",
+	},
+	{
+		OPTION("on-trace-error", CHOICE, struct config, on_trace_error),
+		.choices = trace_error_choices,
+		.argument = "stop|continue",
+		.help = "when a record cannot be written: refuse further "
+			"calls, or go on (default stop)",
 	},
 	{ .type = OPTION_HEADING, .help = "Other:" },
 	{
@@ -323,6 +369,8 @@ static bool check(struct config *c, struct error *err)
 				 "server's base URL");
 	if (!url_parse(c->upstream_url, &url, err))
 		return error_wrap(err, "--upstream-url");
+	c->drain_disconnected = !strcmp(c->on_disconnect, "drain");
+	c->go_on_untraced = !strcmp(c->on_trace_error, "continue");
 	c->rules.dialect = dialect_by_name(c->dialect);
 	c->rules.token_ids = token_ids_rule(c->token_ids, url.host);
 	url_release(&url);
@@ -349,6 +397,10 @@ enum options_result config_load(struct config *c, int argc, char **argv,
 		.client_timeout_ms = 60 * 1000,
 		.request_timeout_ms = 600 * 1000,
 		.rules.top_logprobs = 5,
+		.max_retry_after_ms = 30 * 1000,
+		.drain_timeout_ms = 5 * 1000,
+		.on_disconnect = "cancel",
+		.on_trace_error = "stop",
 		.logprobs_mode = "auto",
 		.dialect = "auto",
 		.token_ids = "auto",

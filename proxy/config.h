@@ -19,7 +19,13 @@ struct config {
 	uint64_t port;
 	uint64_t client_timeout_ms;
 	uint64_t request_timeout_ms;
-	uint64_t max_turns; /* 0: no limit */
+	uint64_t max_turns;        /* 0: no limit */
+	uint64_t max_total_tokens; /* 0: no limit */
+	uint64_t max_retry_after_ms;
+	uint64_t drain_timeout_ms;
+	enum option_switch error_shield;
+	bool drain_disconnected; /* --on-disconnect=drain */
+	bool go_on_untraced;     /* --on-trace-error=continue */
 	const char *rollout_id;
 	const char *logprobs_mode; /* auto, raw or processed */
 	uint64_t run_as_uid;       /* 0: stay who we are */
@@ -34,6 +40,8 @@ struct config {
 	const char *key_file;
 	const char *client_key_file;
 	const char *run_as;
+	const char *on_disconnect;
+	const char *on_trace_error;
 	const char *dialect;
 	const char *token_ids;
 	const char *sampling;

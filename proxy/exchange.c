@@ -15,10 +15,17 @@
 #include "shared/mem.h"
 #include "shared/request_kind.h"
 
+/* How often a stream is looked after, and what is done then. */
+#define TICK_MS        1000
+#define QUIET_MS       10000  /* after so long a comment shows we live */
+#define WAITED_MS      1000   /* for the usage event, by the last ones */
+#define DRAIN_LIMIT_MS 120000 /* for the rest of an answer nobody awaits */
+
 static void exchange_free(void *arg)
 {
 	struct exchange *x = arg;
 
+	loop_timer_free(x->tick);
 	rewrite_release(&x->rewrite);
 	answer_release(&x->answer);
 	upstream_fields_release(&x->fields);
@@ -35,9 +42,11 @@ static void exchange_free(void *arg)
 static bool is_event_stream(const struct exchange *x)
 {
 	const char *type = upstream_fields_find(&x->fields, "content-type");
+	const char *encoding =
+		upstream_fields_find(&x->fields, "content-encoding");
 
 	return type && !strncasecmp(type, "text/event-stream", 17) &&
-	       !upstream_fields_find(&x->fields, "content-encoding");
+	       (!encoding || !*encoding || !strcasecmp(encoding, "identity"));
 }
 
 static void on_head(struct http_call *call, unsigned status, void *arg)
@@ -45,7 +54,8 @@ static void on_head(struct http_call *call, unsigned status, void *arg)
 	struct exchange *x = arg;
 
 	x->status = status;
-	upstream_fields_copy(&x->fields, call);
+	upstream_fields_copy(&x->fields, call,
+			     x->proxy->config->max_retry_after_ms / 1000);
 	if (status < 400)
 		http_exchange_drop_body(x->http);
 	upstream_fields_versions(&x->fields, &x->versions);
@@ -57,19 +67,29 @@ static void on_head(struct http_call *call, unsigned status, void *arg)
 		exchange_enter(x, EXCHANGE_WHOLE);
 }
 
+static void send(struct exchange *x, struct span bytes)
+{
+	if (x->agent_gone || !bytes.len)
+		return;
+	http_reply_write(x->http, bytes);
+	x->last_sent_ms = x->last_byte_ms;
+}
+
 static void feed_stream(struct exchange *x, struct span bytes)
 {
 	struct error err;
 
+	x->last_byte_ms = clock_monotonic_ms();
 	if (!answer_feed(&x->answer, bytes, clock_monotonic_us(), &err)) {
 		exchange_end_unusable(x, &err);
 		return;
 	}
-	http_reply_write(x->http, buf_span(&x->answer.out));
+	send(x, buf_span(&x->answer.out));
 	buf_clear(&x->answer.out);
 	if (x->answer.holding)
 		exchange_end_stream(x);
-	else if (http_reply_backlog(x->http) > LIMIT_HTTP_REPLY_GAP)
+	else if (!x->agent_gone &&
+		 http_reply_backlog(x->http) > LIMIT_HTTP_REPLY_GAP)
 		http_call_pause(x->call);
 }
 
@@ -91,8 +111,58 @@ static void on_body(struct http_call *call UNUSED, struct span bytes, void *arg)
  */
 static bool has_its_answer(const struct exchange *x)
 {
-	return x->state == EXCHANGE_STREAMING && x->answer.finish_passed &&
+	return x->state == EXCHANGE_STREAMING &&
 	       assemble_is_finished(&x->answer.assembler);
+}
+
+/* Only events that are whole have left, so this is between two. */
+static void send_comment(struct exchange *x)
+{
+	x->last_byte_ms = clock_monotonic_ms();
+	send(x, SPAN(": the model is at work\n\n"));
+}
+
+static void end_with(struct exchange *x, const char *why)
+{
+	struct error err;
+
+	error_set(&err, ERROR_TIMEOUT, "%s", why);
+	exchange_end_cut(x, &err);
+}
+
+static void let_go(struct exchange *x)
+{
+	struct error err;
+
+	if (!answer_let_go(&x->answer, &err)) {
+		exchange_end_cut(x, &err);
+		return;
+	}
+	send(x, buf_span(&x->answer.out));
+	buf_clear(&x->answer.out);
+}
+
+static void on_tick(void *arg)
+{
+	struct exchange *x = arg;
+	uint64_t now = clock_monotonic_ms();
+	uint64_t patience = x->proxy->config->request_timeout_ms;
+	size_t backlog = x->agent_gone ? 0 : http_reply_backlog(x->http);
+
+	if (x->state != EXCHANGE_STREAMING)
+		return;
+	if (backlog && patience && now - x->last_drained_ms > patience)
+		end_with(x, "the agent takes nothing of its answer");
+	else if (x->agent_gone && now - x->gone_ms > DRAIN_LIMIT_MS)
+		end_with(x, "the agent hung up, and the answer does not end");
+	else if (x->answer.waiting.len && now - x->last_byte_ms > WAITED_MS)
+		let_go(x);
+	else if (now - x->last_sent_ms > QUIET_MS && !backlog)
+		send_comment(x);
+	if (!backlog)
+		x->last_drained_ms = now;
+	if (x->state == EXCHANGE_STREAMING)
+		loop_timer_start(x->tick, TICK_MS);
 }
 
 static void on_failed(struct exchange *x, const struct error *err)
@@ -167,8 +237,14 @@ static void on_agent_gone(void *arg)
 	struct error err;
 
 	x->agent_gone = true;
+	x->finish_sent = x->answer.finish_passed;
 	if (x->state >= EXCHANGE_RECORDING)
 		return;
+	if (x->proxy->config->drain_disconnected && x->call) {
+		x->gone_ms = clock_monotonic_ms();
+		http_call_resume(x->call);
+		return;
+	}
 	error_set(&err, ERROR_CANCELLED, "the agent hung up");
 	exchange_end_cut(x, &err);
 }
@@ -177,6 +253,7 @@ static void on_agent_drained(void *arg)
 {
 	struct exchange *x = arg;
 
+	x->last_drained_ms = clock_monotonic_ms();
 	if (x->call)
 		http_call_resume(x->call);
 }
@@ -205,6 +282,10 @@ void exchange_enter(struct exchange *x, enum exchange_state state)
 		http_reply_begin(x->http, x->status, x->fields.items,
 				 x->fields.count);
 		x->reply_begun = true;
+		x->last_byte_ms = x->last_sent_ms = x->last_drained_ms =
+			clock_monotonic_ms();
+		x->tick = loop_timer_new(x->proxy->loop, on_tick, x);
+		loop_timer_start(x->tick, TICK_MS);
 		break;
 	case EXCHANGE_WHOLE:
 		buf_init(&x->body, LIMIT_REPLY_BODY);
@@ -289,6 +370,7 @@ static void plan_and_send(struct exchange *x)
 	x->model = text_of(x->rewrite.model);
 	answer_init(&x->answer, &x->rewrite, x->start_us);
 	x->answer.strip.dialect = x->proxy->config->rules.dialect;
+	x->answer.mask = log_mask_bytes;
 	assemble_spill_to(&x->answer.assembler,
 			  recorder_spill(x->proxy->recorder));
 	if (planned &&

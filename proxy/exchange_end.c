@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "proxy/restream.h"
+#include "proxy/shield.h"
 #include "shared/clock.h"
 #include "shared/json_scan.h"
+#include "shared/json_text.h"
 #include "shared/limits.h"
 #include "shared/log.h"
 
@@ -14,6 +16,12 @@ void exchange_log_failure(const struct exchange *x, const char *what,
 {
 	log_warn("octap-proxy", "turn %llu: %s: %s",
 		 (unsigned long long)x->turn, what, err->text);
+}
+
+/* The agent knows how the answer ended, and may act on that. */
+static bool has_finish(const struct exchange *x)
+{
+	return x->agent_gone ? x->finish_sent : x->answer.finish_passed;
 }
 
 /* An answer whose finish_reason the agent has is complete all the same. */
@@ -176,6 +184,16 @@ void exchange_end_whole(struct exchange *x)
 	exchange_enter(x, EXCHANGE_RECORDING);
 }
 
+/* In the upstream's words, unless an agent would misunderstand them. */
+static bool add_refusal(struct exchange *x, struct span body, struct error *err)
+{
+	if (x->proxy->config->error_shield == SWITCH_OFF ||
+	    !shield_needed(x->status, body))
+		return buf_add(&x->answer.held, body, err);
+	x->shielded = true;
+	return shield_write(body, &x->answer.held, err);
+}
+
 /*
  * The upstream said no: its own words, unchanged, unless they quote the key,
  * which the agent must not see.
@@ -192,7 +210,7 @@ void exchange_end_upstream_refused(struct exchange *x)
 	x->ending = ENDING_REPLY;
 	x->reply_status = x->status;
 	if (!assemble_refusal(&x->answer.assembler, x->status, body, &err) ||
-	    !buf_add(&x->answer.held, body, &err)) {
+	    !add_refusal(x, body, &err)) {
 		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
 		return;
 	}
@@ -238,7 +256,7 @@ static void fill_turn(const struct exchange *x, struct turn *t)
 	};
 	if (x->answer.strip.dialect)
 		t->dialect = span_of(x->answer.strip.dialect->name);
-	t->side_effects_possible = x->answer.finish_passed && !t->delivered;
+	t->side_effects_possible = has_finish(x) && !t->delivered;
 }
 
 /* The last step towards the agent. */
@@ -251,12 +269,14 @@ static void deliver(struct exchange *x)
 	};
 
 	if (x->agent_gone || x->ending == ENDING_CUT) {
+		/* It may act on a finish_reason without the end. */
+		x->proxy->delivered += has_finish(x);
 		http_reply_cut(x->http);
 		return;
 	}
 	if (x->failure.kind == ERROR_NONE)
 		x->proxy->delivered++;
-	if (x->ending == ENDING_REPLY && x->fields.text) {
+	if (x->ending == ENDING_REPLY && x->fields.text && !x->shielded) {
 		http_reply(x->http, x->reply_status, x->fields.items,
 			   x->fields.count, buf_span(&x->answer.held));
 	} else if (x->ending == ENDING_REPLY) {
@@ -297,6 +317,20 @@ static void note_absence(struct exchange *x, const struct turn *t)
 			     ADDITION_SGLEXT);
 }
 
+/* Of what the agent got; where the server does not tell, what was seen. */
+static void count_tokens(struct exchange *x, const struct turn *t)
+{
+	struct json_value total = JSON_VALUE_NONE;
+	uint64_t count = 0;
+
+	if (!t->complete)
+		return;
+	json_find(t->usage, "total_tokens", &total);
+	if (!json_to_u64(total, &count))
+		count = assemble_tokens(&x->answer.assembler);
+	x->proxy->total_tokens += count;
+}
+
 void exchange_record(struct exchange *x)
 {
 	struct turn turn;
@@ -310,6 +344,7 @@ void exchange_record(struct exchange *x)
 	if (assemble_finish(&x->answer.assembler, &turn, &err)) {
 		note_absence(x, &turn);
 		lineage_end(&x->proxy->lineages, &turn);
+		count_tokens(x, &turn);
 		recorder_append(x->proxy->recorder, &turn,
 				assemble_spilled(&x->answer.assembler),
 				on_recorded, x);

@@ -46,10 +46,17 @@ struct exchange {
 	struct buf versions;           /* JSON: those fields that tell them */
 
 	enum ending ending;
-	unsigned reply_status; /* for ENDING_REPLY */
-	struct error failure;  /* why it is not complete; NONE: it is */
+	unsigned reply_status;    /* for ENDING_REPLY */
+	struct error failure;     /* why it is not complete; NONE: it is */
+	struct loop_timer *tick;  /* while streaming */
+	uint64_t last_byte_ms;    /* from the upstream */
+	uint64_t last_sent_ms;    /* to the agent */
+	uint64_t last_drained_ms; /* when nothing waited for it to read */
+	uint64_t gone_ms;         /* when it hung up, if we go on */
 	bool agent_gone;
+	bool finish_sent; /* the finish_reason, before it was gone */
 	bool reply_begun;
+	bool shielded;   /* the refusal was reworded */
 	bool restreamed; /* the agent's stream was made of a whole answer */
 };
 

@@ -51,7 +51,8 @@ static void on_head(struct http_call *call, unsigned status, void *arg)
 	struct passthrough *p = arg;
 
 	p->status = status;
-	upstream_fields_copy(&p->fields, call);
+	upstream_fields_copy(&p->fields, call,
+			     p->proxy->config->max_retry_after_ms / 1000);
 	if (status >= 400)
 		return;
 	http_reply_begin(p->http, status, p->fields.items, p->fields.count);

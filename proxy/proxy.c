@@ -1,8 +1,10 @@
 /* Start, routes, health, drain. */
 #include "proxy/proxy.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -19,8 +21,6 @@
 #include "shared/mem.h"
 #include "shared/turn.h"
 #include "shared/version.h"
-
-#define DRAIN_MS 5000
 
 /* How often a drain looks whether the last bytes have left. */
 #define DRAIN_POLL_MS 20
@@ -132,23 +132,78 @@ static void reply_final(struct proxy *proxy, struct http_exchange *http)
 /* Calls under way count too, or parallel ones would exceed the limit. */
 static bool turns_used_up(const struct proxy *proxy)
 {
-	uint64_t limit = proxy->config->max_turns;
+	uint64_t turns = proxy->config->max_turns;
+	uint64_t tokens = proxy->config->max_total_tokens;
 
-	return limit && proxy->delivered + proxy->in_flight >= limit;
+	return (turns && proxy->delivered + proxy->in_flight >= turns) ||
+	       (tokens && proxy->total_tokens >= tokens);
+}
+
+/* Calls that are not recorded are of no use to those who train on them. */
+static bool trace_is_broken(const struct proxy *proxy)
+{
+	return !proxy->config->go_on_untraced &&
+	       recorder_errors(proxy->recorder) + proxy->unrecorded;
+}
+
+/* One character of a path, which may be written as %XX. */
+static char take_char(struct span *path)
+{
+	char hex[3] = { 0 };
+	char c = path->data[0];
+	size_t len = 1;
+
+	if (c == '%' && path->len >= 3 &&
+	    isxdigit((unsigned char)path->data[1]) &&
+	    isxdigit((unsigned char)path->data[2])) {
+		memcpy(hex, path->data + 1, 2);
+		c = (char)strtol(hex, NULL, 16);
+		len = 3;
+	}
+	*path = span_after(*path, len);
+	return c;
 }
 
 /* Nothing may climb out of the upstream's base path, with its key. */
 static bool climbs(struct span path)
 {
-	for (size_t i = 0; i < path.len; i++) {
-		struct span rest = span_after(path, i);
+	size_t dots = 0, others = 0;
 
-		if (span_starts_with(rest, "..") ||
-		    span_starts_with(rest, "%2e") ||
-		    span_starts_with(rest, "%2E") || path.data[i] == '\\')
+	if (!span_starts_with(path, "/"))
+		return true;
+	while (path.len) {
+		char c = take_char(&path);
+
+		if (c == '\\' || c == '\0')
 			return true;
+		if (c == '/' && dots == 2 && !others)
+			return true;
+		if (c == '/') {
+			dots = others = 0;
+			continue;
+		}
+		dots += c == '.';
+		others += c != '.';
 	}
-	return false;
+	return dots == 2 && !others;
+}
+
+/* However it is spelled: "/chat/completion%73", "/chat/completions/". */
+static bool is_chat(struct span path)
+{
+	static const char wanted[] = CHAT_PATH;
+	char end[sizeof(wanted)] = { 0 }; /* the path's last characters */
+	size_t len = sizeof(wanted) - 1;
+
+	while (path.len) {
+		char c = take_char(&path);
+
+		if (c == '/' && !path.len)
+			break;
+		memmove(end, end + 1, len - 1);
+		end[len - 1] = c;
+	}
+	return !memcmp(end, wanted, len);
 }
 
 static void on_request(struct http_exchange *http, void *arg)
@@ -163,12 +218,15 @@ static void on_request(struct http_exchange *http, void *arg)
 		proxy_reply_error(http, REPLY_UNAUTHORIZED);
 	else if (climbs(path))
 		proxy_reply_error(http, REPLY_NOT_FOUND);
-	else if (!span_ends_with(path, CHAT_PATH) ||
-		 strcmp(method, "POST") != 0)
+	else if (!is_chat(path) || strcmp(method, "POST") != 0)
 		passthrough_begin(proxy, http,
 				  span_starts_with(path, "/v1/")
 					  ? span_after(path, 3)
 					  : path);
+	else if (proxy->draining)
+		proxy_reply_error(http, REPLY_STOPPING);
+	else if (trace_is_broken(proxy))
+		proxy_reply_error(http, REPLY_NOT_RECORDED);
 	else if (turns_used_up(proxy))
 		reply_final(proxy, http);
 	else
@@ -189,8 +247,12 @@ void proxy_check_drained(struct proxy *proxy)
 		loop_stop(proxy->loop);
 		return;
 	}
-	if (clock_monotonic_ms() >= proxy->drain_deadline_ms)
+	if (clock_monotonic_ms() >= proxy->drain_deadline_ms) {
 		abort_all(proxy);
+		/* What is left are answers that nobody reads. */
+		if (!proxy->in_flight)
+			http_server_cut_all(proxy->server);
+	}
 	loop_timer_start(proxy->drain_timer, DRAIN_POLL_MS);
 }
 
@@ -206,7 +268,8 @@ static void on_stop_signal(int number UNUSED, void *arg)
 	if (proxy->draining)
 		proxy->drain_deadline_ms = 0;
 	else
-		proxy->drain_deadline_ms = clock_monotonic_ms() + DRAIN_MS;
+		proxy->drain_deadline_ms =
+			clock_monotonic_ms() + proxy->config->drain_timeout_ms;
 	proxy->draining = true;
 	http_server_stop_listening(proxy->server);
 	proxy_check_drained(proxy);
@@ -279,7 +342,7 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 	proxy->recorder = recorder_open(proxy->loop, config->trace_path, err);
 	if (!proxy->recorder)
 		return error_wrap(err, "trace");
-	proxy->last_turn = recorder_turns_found(proxy->recorder);
+	proxy->last_turn = recorder_last_turn(proxy->recorder);
 	proxy->server = http_server_new(proxy->loop, config->host, config->port,
 					on_request, proxy, err);
 	if (!proxy->server)

@@ -21,7 +21,7 @@
  *	proxy_announce() prints one JSON line on stdout:
  *			{"event":"listening","host":...,"port":...,...}
  *	loop_run()	until SIGTERM or SIGINT; calls under way then have
- *			5 s to end, a second signal ends them at once
+ *			some time to end, a second signal ends them at once
  *	proxy_stop()	closes the trace and, if it was announced, prints the
  *			line "stopped"
  */
@@ -45,6 +45,7 @@ struct proxy {
 	uint64_t last_turn;        /* the number given last */
 	uint64_t turns;            /* recorded by this process */
 	uint64_t delivered;        /* complete answers that the agent got */
+	uint64_t total_tokens;     /* of their prompts and completions */
 	uint64_t in_flight;        /* model calls under way */
 	uint64_t without_logprobs; /* complete answers, though asked for */
 	uint64_t unrecorded;       /* turns that could not be made a record */

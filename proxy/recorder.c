@@ -208,9 +208,9 @@ struct recorder *recorder_open(struct loop *loop, const char *path,
 	return r;
 }
 
-uint64_t recorder_turns_found(const struct recorder *r)
+uint64_t recorder_last_turn(const struct recorder *r)
 {
-	return trace_records_found(r->trace);
+	return trace_last_turn(r->trace);
 }
 
 uint64_t recorder_errors(const struct recorder *r)

@@ -22,8 +22,8 @@ typedef void recorder_done_fn(const struct error *err, void *arg);
 struct recorder *recorder_open(struct loop *loop, const char *path,
 			       struct error *err);
 
-/* Turns that the file held already: numbering goes on after them. */
-uint64_t recorder_turns_found(const struct recorder *recorder);
+/* The last turn that the file held already: numbering goes on after it. */
+uint64_t recorder_last_turn(const struct recorder *recorder);
 
 /* Where large parts of turns may wait, or NULL. */
 struct spill *recorder_spill(const struct recorder *recorder);

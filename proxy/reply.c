@@ -20,6 +20,11 @@ static const struct {
 				"nested too deep." },
 	[REPLY_UNAUTHORIZED] = { 401, "invalid_request_error",
 				 "The API key is missing or wrong." },
+	[REPLY_NOT_RECORDED] = { 403, "invalid_request_error",
+				 "Model calls cannot be recorded, so no more "
+				 "are made." },
+	[REPLY_STOPPING] = { 403, "invalid_request_error",
+			     "No more model calls are made." },
 	[REPLY_NOT_FOUND] = { 404, "invalid_request_error",
 			      "There is nothing at this path." },
 	[REPLY_UNREACHABLE] = { 502, "upstream_error",

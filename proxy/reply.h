@@ -15,6 +15,8 @@
 enum reply_error {
 	REPLY_BAD_REQUEST,     /* 400: not a JSON object that we read */
 	REPLY_UNAUTHORIZED,    /* 401 */
+	REPLY_NOT_RECORDED,    /* 403: the trace cannot be written */
+	REPLY_STOPPING,        /* 403: the proxy was told to stop */
 	REPLY_NOT_FOUND,       /* 404 */
 	REPLY_UNREACHABLE,     /* 502: no answer from the upstream */
 	REPLY_BAD_ANSWER,      /* 502: an answer nobody can use */

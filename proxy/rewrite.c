@@ -405,7 +405,9 @@ static bool exceeds(struct json_value value, uint64_t cap)
 {
 	double number;
 
-	return !json_to_double(value, &number) || number > (double)cap;
+	/* A negative one is none: llama.cpp. */
+	return !json_to_double(value, &number) || number < 0 ||
+	       number > (double)cap;
 }
 
 static void cap_member(struct plan *p, enum request_member m, struct span cap)

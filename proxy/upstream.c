@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "proxy/shield.h"
 #include "shared/json_write.h"
 #include "shared/log.h"
 #include "shared/mem.h"
@@ -227,8 +228,20 @@ static char *keep_text(char **end, struct span part)
 	return text;
 }
 
+/* A value can only become shorter. */
+static void clamp_retry_after(const char *name, char *value, uint64_t most_s)
+{
+	bool in_ms = !strcasecmp(name, "retry-after-ms");
+	char instead[24];
+
+	if ((in_ms || !strcasecmp(name, "retry-after")) &&
+	    shield_retry_after(value, in_ms, most_s, instead) &&
+	    strlen(instead) <= strlen(value))
+		memcpy(value, instead, strlen(instead) + 1);
+}
+
 void upstream_fields_copy(struct upstream_fields *fields,
-			  const struct http_call *call)
+			  const struct http_call *call, uint64_t retry_after_s)
 {
 	struct span lines = http_call_headers(call);
 	struct span name, value;
@@ -249,6 +262,7 @@ void upstream_fields_copy(struct upstream_fields *fields,
 		field->name = keep_text(&end, name);
 		text = keep_text(&end, value);
 		log_masked(text); /* it may quote the key */
+		clamp_retry_after(field->name, text, retry_after_s);
 		field->value = text;
 	}
 }

@@ -54,8 +54,9 @@ struct upstream_fields {
 	char *text;
 };
 
+/* Retry-After is at most so long. */
 void upstream_fields_copy(struct upstream_fields *fields,
-			  const struct http_call *call);
+			  const struct http_call *call, uint64_t retry_after_s);
 void upstream_fields_release(struct upstream_fields *fields);
 /*
  * Those that name versions of the server and the model (Server, OpenAI-Version,

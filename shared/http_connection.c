@@ -277,6 +277,15 @@ void http_connections_release(struct http_connections *all)
 
 /* --- Requests. ---------------------------------------------------------- */
 
+void http_connections_cut(struct http_connections *all)
+{
+	for (struct http_connection *c = all->first, *next; c; c = next) {
+		next = c->next;
+		if (c->evcon)
+			evhttp_connection_free(c->evcon);
+	}
+}
+
 static struct http_connection *find(const struct http_connections *all,
 				    const struct evhttp_connection *evcon)
 {

@@ -55,6 +55,9 @@ struct http_connection *http_connection_began(struct http_connections *all,
 					      http_closed_fn *on_closed,
 					      void *arg) MUST_USE;
 
+/* Close them all now, whatever they were about. */
+void http_connections_cut(struct http_connections *all);
+
 /* Its answer has left, or is not to be: nobody is called any more. */
 void http_connection_ended(struct http_connection *c);
 

@@ -25,6 +25,7 @@
 #include <event2/listener.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -296,6 +297,11 @@ void http_server_free(struct http_server *server)
 	free(server);
 }
 
+void http_server_cut_all(struct http_server *server)
+{
+	http_connections_cut(&server->connections);
+}
+
 const char *http_exchange_method(const struct http_exchange *x)
 {
 	switch (evhttp_request_get_command(x->request)) {
@@ -423,8 +429,16 @@ void http_reply(struct http_exchange *x, unsigned status,
 		const struct http_field *fields, size_t count, struct span body)
 {
 	struct evbuffer *out = evbuffer_new();
+	char length[24];
 
 	add_fields(x, fields, count);
+	if (evhttp_request_get_command(x->request) == EVHTTP_REQ_HEAD) {
+		/* Its head is that of the GET; bytes would be another's. */
+		snprintf(length, sizeof(length), "%zu", body.len);
+		evhttp_add_header(evhttp_request_get_output_headers(x->request),
+				  "Content-Length", length);
+		body = SPAN("");
+	}
 	evbuffer_add(out, body.data, body.len);
 	evhttp_send_reply(end_exchange(x), (int)status, NULL, out);
 	evbuffer_free(out);
@@ -439,10 +453,27 @@ void http_reply_json(struct http_exchange *x, unsigned status, struct span body)
 	http_reply(x, status, fields, ARRAY_LEN(fields), body);
 }
 
+/* HTTP/1.0 has none: such an answer ends with its connection. */
+static bool has_chunks(const struct evhttp_request *request)
+{
+	return request->major > 1 || (request->major == 1 && request->minor);
+}
+
+/* Or evhttp would give it the length that it has so far, which is none. */
+static void end_by_closing(struct evhttp_request *request)
+{
+	evhttp_remove_header(evhttp_request_get_input_headers(request),
+			     "Connection");
+	evhttp_add_header(evhttp_request_get_output_headers(request),
+			  "Connection", "close");
+}
+
 void http_reply_begin(struct http_exchange *x, unsigned status,
 		      const struct http_field *fields, size_t count)
 {
 	add_fields(x, fields, count);
+	if (!has_chunks(x->request))
+		end_by_closing(x->request);
 	evhttp_send_reply_start(x->request, (int)status, NULL);
 }
 

@@ -64,6 +64,9 @@ void http_server_set_patience(struct http_server *server, uint64_t ms);
 /* No new connections; those that are open go on. */
 void http_server_stop_listening(struct http_server *server);
 
+/* Close all connections, also those that a peer reads nothing from. */
+void http_server_cut_all(struct http_server *server);
+
 /* Requests that were handed out and whose answer has not left entirely. */
 size_t http_server_active(const struct http_server *server);
 

@@ -47,6 +47,7 @@ struct trace_writer {
 	off_t end;          /* of what is safely in the file, seal excluded */
 	struct buf pending; /* bytes for `end`, not yet written */
 	uint64_t records_found;
+	uint64_t last_turn; /* of them */
 };
 
 static bool write_at(int fd, struct span bytes, off_t at)
@@ -174,6 +175,11 @@ uint64_t trace_records_found(const struct trace_writer *w)
 	return w->records_found;
 }
 
+uint64_t trace_last_turn(const struct trace_writer *w)
+{
+	return w->last_turn;
+}
+
 void trace_writer_free(struct trace_writer *w)
 {
 	if (!w)
@@ -234,6 +240,17 @@ static bool is_record(struct span line)
 }
 
 /* All whole records of the old file into the new one. */
+/* They are in the order in which they ended. */
+static void note_turn(struct trace_writer *w, struct span line)
+{
+	struct json_value value;
+	uint64_t turn;
+
+	if (json_find(line, "turn", &value) && json_to_u64(value, &turn) &&
+	    turn > w->last_turn)
+		w->last_turn = turn;
+}
+
 static bool copy_records(struct trace_reader *from, struct trace_writer *to,
 			 struct error *err)
 {
@@ -252,6 +269,7 @@ static bool copy_records(struct trace_reader *from, struct trace_writer *to,
 			if (!trace_append(to, line, err))
 				return false;
 			to->records_found++;
+			note_turn(to, line);
 			break;
 		case TRACE_TRUNCATED:
 			if (!to->records_found)

@@ -29,6 +29,9 @@ struct trace_writer *trace_create(const char *path, struct error *err);
 /* How many records the file held when it was opened. */
 uint64_t trace_records_found(const struct trace_writer *writer);
 
+/* The highest number of a turn among them: numbering goes on after it. */
+uint64_t trace_last_turn(const struct trace_writer *writer);
+
 /*
  * Append one line (given without its line feed).  On failure the file is as it
  * was before, and the record is kept and written before the next one.

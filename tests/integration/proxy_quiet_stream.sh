@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# While the upstream is silent in the middle of a stream, comments show the
+# agent that we live: after 10 s, between events, and never before the head.
+. "$(dirname "$0")/lib.sh"
+
+answer=$wire/vllm/text.asked.sse
+first=$(($(grep -abo $'^data' "$answer" | sed -n 3p | cut -d: -f1) + 20))
+start_upstream --stream "$answer" --chunk "$first" --delay 12500
+start_proxy --dialect vllm
+ask quiet "$tmp/stream.json" --max-time 50
+check "a comment came" test "$(grep -c '^: ' "$tmp/quiet")" -ge 1
+check "and nothing else" cmp <(awk '/^: /{getline; next} 1' "$tmp/quiet") \
+	"$wire/vllm/text.plain.sse"
+check_record 1 '.complete and .token_status == "exact"'
