@@ -196,11 +196,18 @@ static bool take_event(struct answer *answer, const struct sse_event *event,
 		       : pass(answer, event, err);
 }
 
+/* Two walk over the event: what both pass over is found once. */
 static bool on_event(const struct sse_event *event, void *arg)
 {
 	struct answer *answer = arg;
+	struct json_marks marks;
+	bool ok;
 
-	return take_event(answer, event, &answer->err);
+	json_mark(&marks, event->data);
+	answer->strip.marks = answer->assembler.marks = &marks;
+	ok = take_event(answer, event, &answer->err);
+	answer->strip.marks = answer->assembler.marks = NULL;
+	return ok;
 }
 
 bool answer_feed(struct answer *answer, struct span bytes, uint64_t now_us,

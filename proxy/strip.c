@@ -243,7 +243,7 @@ static bool walk_object(struct walk *w, struct strip *strip, struct span object)
 	strip->finishes = false;
 	strip->moved = SPAN_NONE;
 	*w = (struct walk){ .strip = strip };
-	json_open(&w->c, object);
+	json_open_marked(&w->c, object, strip->marks);
 	if (json_peek(&w->c) != JSON_OBJECT)
 		return false;
 	learn_dialect(strip, object);

@@ -4,6 +4,7 @@
 #include "proxy/dialect.h"
 #include "proxy/splice.h"
 #include "shared/compiler.h"
+#include "shared/json_scan.h"
 #include "shared/span.h"
 
 /*
@@ -22,9 +23,10 @@ struct strip {
 	bool logprobs;
 	bool token_ids;
 	bool usage;
-	bool sglext;                   /* SGLang's event with the token ids */
-	const struct dialect *dialect; /* as far as it is known */
-	bool null_seen;                /* an unasked `logprobs:null` came */
+	bool sglext;                    /* SGLang's event with the token ids */
+	const struct dialect *dialect;  /* as far as it is known */
+	bool null_seen;                 /* an unasked `logprobs:null` came */
+	const struct json_marks *marks; /* of the next text, or NULL */
 
 	/* About the last text: */
 	struct splice_list splices;

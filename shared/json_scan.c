@@ -14,7 +14,13 @@
 
 void json_open(struct json_cursor *c, struct span source)
 {
-	*c = (struct json_cursor){ .source = source };
+	json_open_marked(c, source, NULL);
+}
+
+void json_open_marked(struct json_cursor *c, struct span source,
+		      const struct json_marks *marks)
+{
+	*c = (struct json_cursor){ .source = source, .marks = marks };
 }
 
 static bool fail(struct json_cursor *c)
@@ -205,11 +211,44 @@ static const char *scan_key(const char *p, const char *end)
 	return p < end && *p == ':' ? p + 1 : NULL;
 }
 
+/* A smaller object or array is as quickly read again. */
+#define MARKED_LENGTH 96
+
 /* Which brackets are open: one bit a level, set for an object. */
 struct nesting {
 	unsigned char objects[LIMIT_JSON_DEPTH / 8];
 	unsigned depth;
+	struct json_marks *marks; /* to be filled; or NULL */
+	size_t mark[JSON_MARKS];  /* that of each level, as far as it goes */
 };
+
+/* A mark is made when the value opens, so that they are in order. */
+static void open_mark(struct nesting *n, const char *p)
+{
+	struct json_marks *marks = n->marks;
+
+	if (n->depth >= JSON_MARKS)
+		return;
+	n->mark[n->depth] = JSON_MARKS;
+	if (marks->count == JSON_MARKS)
+		return;
+	n->mark[n->depth] = marks->count;
+	marks->items[marks->count++] = span_from(p, 0);
+}
+
+static void close_mark(struct nesting *n, const char *end)
+{
+	struct json_marks *marks = n->marks;
+	struct span *item;
+
+	if (n->depth >= JSON_MARKS || n->mark[n->depth] == JSON_MARKS)
+		return;
+	item = &marks->items[n->mark[n->depth]];
+	item->len = (size_t)(end - item->data);
+	/* Those inside it are smaller still, and gone. */
+	if (item->len < MARKED_LENGTH)
+		marks->count--;
+}
 
 static bool nesting_push(struct nesting *n, bool object)
 {
@@ -247,19 +286,25 @@ static const char *scan_to_next_part(const char *p, const char *end,
 		if (*p++ != bracket)
 			return NULL;
 		n->depth--;
+		if (n->marks)
+			close_mark(n, p);
 	}
 	return p;
 }
 
-static const char *scan_value(const char *p, const char *end)
+static const char *scan_value(const char *p, const char *end,
+			      struct json_marks *marks)
 {
 	struct nesting n;
 
 	n.depth = 0;
+	n.marks = marks;
 	do {
 		if (p == end)
 			return NULL;
 		if (*p == '{' || *p == '[') {
+			if (marks)
+				open_mark(&n, p);
 			if (!nesting_push(&n, *p == '{'))
 				return NULL;
 			p = skip_space(p + 1, end);
@@ -409,12 +454,30 @@ bool json_next_item(struct json_cursor *c)
 	return next_part(c, ']');
 }
 
+/* The end of a value that is known to be well-formed; NULL: it is not known. */
+static const char *marked_end(const struct json_marks *marks, const char *p)
+{
+	for (size_t i = 0; i < marks->count; i++)
+		if (marks->items[i].data == p)
+			return p + marks->items[i].len;
+	return NULL;
+}
+
+static const char *value_end(const struct json_cursor *c, const char *p)
+{
+	const char *end = NULL;
+
+	if (c->marks && (*p == '{' || *p == '['))
+		end = marked_end(c->marks, p);
+	return end ? end : scan_value(p, source_end(c), NULL);
+}
+
 bool json_read(struct json_cursor *c, struct json_value *value)
 {
 	int first_byte = next_byte(c);
 	const char *start = c->source.data + c->pos;
 
-	if (first_byte < 0 || !go_to(c, scan_value(start, source_end(c))))
+	if (first_byte < 0 || !go_to(c, value_end(c, start)))
 		return fail(c);
 	c->fresh = false;
 	*value = (struct json_value){
@@ -488,6 +551,18 @@ bool json_find(struct span object, const char *name, struct json_value *value)
 		return false;
 	*value = found;
 	return true;
+}
+
+void json_mark(struct json_marks *marks, struct span text)
+{
+	const char *end = text.data + text.len;
+	const char *p = skip_space(text.data, end);
+
+	marks->count = 0;
+	if (p < end)
+		p = scan_value(p, end, marks);
+	if (!p || skip_space(p, end) != end)
+		marks->count = 0;
 }
 
 bool json_valid(struct span text)

@@ -61,6 +61,7 @@ struct json_cursor {
 	size_t pos;  /* of the next byte to look at */
 	bool fresh;  /* a container was entered and nothing read from it yet */
 	bool failed; /* sticky */
+	const struct json_marks *marks; /* NULL: see below */
 };
 
 void json_open(struct json_cursor *c, struct span source);
@@ -108,6 +109,25 @@ bool json_pick(struct span object, const char *const *names,
  */
 void json_pick_next(struct json_cursor *c, const char *const *names,
 		    struct json_value *values, size_t count);
+
+/*
+ * Where the large objects and arrays of a text are, for several walks over it:
+ * they were read once and found well-formed, and a cursor that is given the
+ * marks steps over them.  They hold as long as the text is what it was.
+ */
+#define JSON_MARKS 32
+
+struct json_marks {
+	struct span items[JSON_MARKS]; /* by rising start */
+	size_t count;
+};
+
+/* None, when the text is not one well-formed value. */
+void json_mark(struct json_marks *marks, struct span text);
+
+/* json_open() with marks, which may be NULL. */
+void json_open_marked(struct json_cursor *c, struct span source,
+		      const struct json_marks *marks);
 
 /*
  * The whole text is one JSON value by RFC 8259, its bytes valid UTF-8.  This
