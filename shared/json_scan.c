@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "shared/json_text.h"
 #include "shared/limits.h"
@@ -75,21 +78,7 @@ static uint64_t load8(const char *p)
 
 #define EACH(byte) (0x0101010101010101u * (byte))
 
-/*
- * Of eight bytes, the high bits of those that are zero; of the bytes that
- * follow a zero any.  So the lowest bit is right, and that is all we ask for.
- */
-static uint64_t mark_zeros(uint64_t bytes)
-{
-	return (bytes - EACH(0x01)) & ~bytes & EACH(0x80);
-}
-
-static uint64_t mark_special(uint64_t bytes)
-{
-	return mark_zeros(bytes ^ EACH('"')) | mark_zeros(bytes ^ EACH('\\')) |
-	       ((bytes - EACH(0x20)) & ~bytes & EACH(0x80));
-}
-
+/* The lowest mark is right, and that is all we ask for. */
 static uint64_t mark_others_than_digits(uint64_t bytes)
 {
 	bytes ^= EACH('0');
@@ -101,14 +90,58 @@ static size_t first_marked(uint64_t marks)
 	return (size_t)__builtin_ctzll(marks) / 8;
 }
 
+#ifdef __SSE2__
+
+#define BLOCK 16
+
+/* How many plain bytes come first; BLOCK: all are. */
+static size_t plain_prefix(const char *p)
+{
+	__m128i bytes = _mm_loadu_si128((const __m128i *)p);
+	__m128i special = _mm_or_si128(
+		_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+			     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+		_mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)),
+			       bytes));
+
+	return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(special) |
+				     1u << BLOCK);
+}
+
+#else
+
+#define BLOCK 8
+
+/*
+ * Of eight bytes, the high bits of those that are zero; of the bytes that
+ * follow a zero any.  So the lowest bit is right, and that is all we ask for.
+ */
+static uint64_t mark_zeros(uint64_t bytes)
+{
+	return (bytes - EACH(0x01)) & ~bytes & EACH(0x80);
+}
+
+static size_t plain_prefix(const char *p)
+{
+	uint64_t bytes = load8(p);
+	uint64_t special = mark_zeros(bytes ^ EACH('"')) |
+			   mark_zeros(bytes ^ EACH('\\')) |
+			   ((bytes - EACH(0x20)) & ~bytes & EACH(0x80));
+
+	return special ? first_marked(special) : BLOCK;
+}
+
+#endif
+
 /* To the first quote, backslash or control byte, or the end. */
 static const char *skip_plain(const char *p, const char *end)
 {
-	for (; end - p >= 8; p += 8) {
-		uint64_t marks = mark_special(load8(p));
+	while (end - p >= BLOCK) {
+		size_t len = plain_prefix(p);
 
-		if (marks)
-			return p + first_marked(marks);
+		p += len;
+		if (len < BLOCK)
+			return p;
 	}
 	while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
 		p++;
@@ -135,8 +168,12 @@ static const char *scan_string(const char *p, const char *end)
 	}
 }
 
+/* Most numbers are short, log-probabilities long. */
 static const char *skip_digits(const char *p, const char *end)
 {
+	for (int i = 0; i < 4; i++, p++)
+		if (p == end || *p < '0' || *p > '9')
+			return p;
 	for (; end - p >= 8; p += 8) {
 		uint64_t marks = mark_others_than_digits(load8(p));
 
@@ -271,25 +308,52 @@ static bool nesting_in_object(const struct nesting *n)
 	return n->objects[top / 8] >> (top % 8) & 1u;
 }
 
-/* After a value: over closing brackets and a comma, to what comes next. */
-static const char *scan_to_next_part(const char *p, const char *end,
-				     struct nesting *n)
+/*
+ * After a value: over closing brackets and a comma, to what comes next, and
+ * over the key if that has one.
+ */
+static const char *scan_to_next_value(const char *p, const char *end,
+				      struct nesting *n)
 {
 	while (n->depth) {
-		char bracket = nesting_in_object(n) ? '}' : ']';
+		bool in_object = nesting_in_object(n);
 
 		p = skip_space(p, end);
 		if (p == end)
 			return NULL;
-		if (*p == ',')
-			return skip_space(p + 1, end);
-		if (*p++ != bracket)
+		if (*p == ',') {
+			p = skip_space(p + 1, end);
+			if (!in_object)
+				return p;
+			p = scan_key(p, end);
+			return p ? skip_space(p, end) : NULL;
+		}
+		if (*p++ != (in_object ? '}' : ']'))
 			return NULL;
 		n->depth--;
 		if (n->marks)
 			close_mark(n, p);
 	}
 	return p;
+}
+
+/* At an opening bracket: to the first value in it, or to the bracket's pair. */
+static const char *scan_opening(const char *p, const char *end,
+				struct nesting *n)
+{
+	bool object = *p == '{';
+
+	if (n->marks)
+		open_mark(n, p);
+	if (!nesting_push(n, object))
+		return NULL;
+	p = skip_space(p + 1, end);
+	if (p < end && (*p == '}' || *p == ']'))
+		return scan_to_next_value(p, end, n);
+	if (!object)
+		return p;
+	p = scan_key(p, end);
+	return p ? skip_space(p, end) : NULL;
 }
 
 static const char *scan_value(const char *p, const char *end,
@@ -303,22 +367,12 @@ static const char *scan_value(const char *p, const char *end,
 		if (p == end)
 			return NULL;
 		if (*p == '{' || *p == '[') {
-			if (marks)
-				open_mark(&n, p);
-			if (!nesting_push(&n, *p == '{'))
-				return NULL;
-			p = skip_space(p + 1, end);
-			if (p < end && (*p == '}' || *p == ']'))
-				p = scan_to_next_part(p, end, &n);
-		} else {
-			p = scan_scalar(p, end);
-			if (p)
-				p = scan_to_next_part(p, end, &n);
+			p = scan_opening(p, end, &n);
+			continue;
 		}
-		if (p && n.depth && nesting_in_object(&n))
-			p = scan_key(p, end);
-		if (p && n.depth)
-			p = skip_space(p, end);
+		p = scan_scalar(p, end);
+		if (p)
+			p = scan_to_next_value(p, end, &n);
 	} while (p && n.depth);
 	return p;
 }
