@@ -28,6 +28,9 @@
 /* How long a refused peer may take to notice. */
 #define LINGER_MS 2000
 
+#define LIBEVENT_READ 4096 /* what evbuffer_read() takes at most */
+#define READ_MORE     (128u << 10)
+
 #define REFUSAL_LENGTH 1000 /* bytes */
 
 struct http_connection {
@@ -216,6 +219,27 @@ static bool look_at(struct http_connection *c, struct evbuffer *input,
 	return true;
 }
 
+/*
+ * libevent reads 4096 bytes at a time, whatever there is.  When they are of a
+ * body that goes on, more of it is taken at once.
+ */
+static void read_more(struct http_connection *c, struct evbuffer *input)
+{
+	uint64_t left = request_framing_body_left(&c->framing);
+	struct evbuffer_iovec space;
+	ssize_t len;
+
+	if (!left || evbuffer_reserve_space(input, READ_MORE, &space, 1) != 1)
+		return;
+	if (space.iov_len > left)
+		space.iov_len = (size_t)left;
+	len = recv(bufferevent_getfd(c->bev), space.iov_base, space.iov_len,
+		   MSG_DONTWAIT);
+	/* What is wrong, the next read will tell. */
+	space.iov_len = len > 0 ? (size_t)len : 0;
+	evbuffer_commit_space(input, &space, 1);
+}
+
 static void on_input(struct evbuffer *input,
 		     const struct evbuffer_cb_info *info, void *arg)
 {
@@ -237,6 +261,8 @@ static void on_input(struct evbuffer *input,
 		refuse(c, 503, "too much is under way");
 	else if (began && !c->request)
 		start_deadline(c);
+	if (!c->refused && info->n_added == LIBEVENT_READ)
+		read_more(c, input);
 }
 
 struct bufferevent *http_connection_new(struct event_base *base,

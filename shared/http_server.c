@@ -12,6 +12,7 @@
  *
  * Its listener, when no descriptor is left, is told of the waiting connection
  * again and again, as fast as the loop turns.  It rests for a moment instead.
+ * What an exchange writes is written at once, not when epoll has said it may.
  */
 #include "shared/http_server.h"
 
@@ -468,6 +469,26 @@ static void end_by_closing(struct evhttp_request *request)
 			  "Connection", "close");
 }
 
+/*
+ * Write what the kernel takes of the output now; the rest, and any error, are
+ * libevent's, which opens the buffer for its own writes in the same way.
+ */
+static void write_now(struct http_exchange *x)
+{
+	struct evhttp_connection *connection =
+		evhttp_request_get_connection(x->request);
+	struct bufferevent *socket;
+	struct evbuffer *out;
+
+	if (!connection)
+		return;
+	socket = evhttp_connection_get_bufferevent(connection);
+	out = bufferevent_get_output(socket);
+	evbuffer_unfreeze(out, 1);
+	evbuffer_write(out, bufferevent_getfd(socket));
+	evbuffer_freeze(out, 1);
+}
+
 void http_reply_begin(struct http_exchange *x, unsigned status,
 		      const struct http_field *fields, size_t count)
 {
@@ -475,6 +496,7 @@ void http_reply_begin(struct http_exchange *x, unsigned status,
 	if (!has_chunks(x->request))
 		end_by_closing(x->request);
 	evhttp_send_reply_start(x->request, (int)status, NULL);
+	write_now(x);
 }
 
 static void on_output_empty(struct evhttp_connection *connection UNUSED,
@@ -496,6 +518,7 @@ void http_reply_write(struct http_exchange *x, struct span bytes)
 	evbuffer_add(out, bytes.data, bytes.len);
 	evhttp_send_reply_chunk_with_cb(x->request, out, on_output_empty, x);
 	evbuffer_free(out);
+	write_now(x);
 }
 
 void http_reply_end(struct http_exchange *x)

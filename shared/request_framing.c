@@ -366,6 +366,13 @@ static bool step(struct request_framing *f, unsigned char c, struct error *err)
 	return true;
 }
 
+uint64_t request_framing_body_left(const struct request_framing *f)
+{
+	if (f->fault || (f->state != IN_BODY && f->state != IN_CHUNK))
+		return 0;
+	return f->left;
+}
+
 size_t request_framing_skip(struct request_framing *f, size_t len)
 {
 	if (f->fault || (f->state != IN_BODY && f->state != IN_CHUNK))

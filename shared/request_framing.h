@@ -52,6 +52,9 @@ void request_framing_init(struct request_framing *f);
 bool request_framing_feed(struct request_framing *f, struct span bytes,
 			  struct error *err) MUST_USE;
 
+/* Bytes that are surely still to come of the body, or of its chunk. */
+uint64_t request_framing_body_left(const struct request_framing *f);
+
 /*
  * The next bytes, as many of them as are surely within a body, without looking
  * at them; how many that were.
