@@ -42,14 +42,12 @@ static struct json_value first_text(struct json_value content)
 	return text;
 }
 
-static enum turn_kind kind_without_tools(struct span body)
+static enum turn_kind kind_without_tools(struct json_value messages)
 {
 	enum turn_kind kind = TURN_OTHER;
-	struct json_value messages, message, content;
+	struct json_value message, content;
 	struct json_cursor c;
 
-	if (!json_find(body, "messages", &messages))
-		return TURN_OTHER;
 	json_open(&c, messages.text);
 	json_enter_array(&c);
 	if (!json_next_item(&c) || !json_read(&c, &message) ||
@@ -59,24 +57,25 @@ static enum turn_kind kind_without_tools(struct span body)
 	return kind;
 }
 
-static bool has_tools(struct span body)
+static bool has_items(struct json_value array)
 {
-	struct json_value tools;
 	struct json_cursor c;
 
-	if (!json_find(body, "tools", &tools))
-		return false;
-	json_open(&c, tools.text);
+	json_open(&c, array.text);
 	json_enter_array(&c);
 	return json_next_item(&c);
 }
 
 enum turn_kind request_kind(struct span body, bool has_parent)
 {
+	enum { TOOLS, MESSAGES, COUNT };
+	static const char *const names[COUNT] = { "tools", "messages" };
 	enum turn_kind kind = TURN_AGENT;
+	struct json_value v[COUNT];
 
-	if (!has_tools(body))
-		kind = kind_without_tools(body);
+	json_pick(body, names, v, COUNT);
+	if (!has_items(v[TOOLS]))
+		kind = kind_without_tools(v[MESSAGES]);
 	if (has_parent && (kind == TURN_AGENT || kind == TURN_OTHER))
 		return TURN_SUBAGENT;
 	return kind;
