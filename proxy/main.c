@@ -1,6 +1,7 @@
 /* octap-proxy: options, start, loop, stop. */
 #include <errno.h>
 #include <grp.h>
+#include <malloc.h>
 #include <nss.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 	struct config config;
 	int code = EXIT_OK;
 
+	/* What was large and is freed goes back to the kernel at once. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	harden();
 	need_no_modules();
 	raise_descriptors();

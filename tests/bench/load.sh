@@ -154,6 +154,9 @@ measure()
 	before=$(cpu_ticks "${pid[$target]}")
 	line=$("$OUT/tests/bench/load_client" -p "${port[$target]}" "$@")
 	ticks=$(($(cpu_ticks "${pid[$target]}") - before))
+	# shellcheck disable=SC2001
+	line+=" end_ms=$(sed 's/.*end50=\([0-9.]*\).*/\1/' <<<"$line" |
+		awk '{ print $1 / 1000 }')"
 	for pair in $line; do
 		echo "${pair#*=}" >>"$tmp/$what.$target.${pair%%=*}"
 		[[ $pair != events=* ]] || awk -v t="$ticks" -v n="${pair#*=}" \
@@ -280,6 +283,7 @@ printf '\n%-30s%12s%12s%12s%12s%8s   %s\n' \
 	"median of $rounds" direct nginx octap ancestor /nginx aim
 row '16 streams, events/s' unpaced rate %.0f 'half of nginx; all of it'
 row '  CPU per event, us' unpaced cpu %.2f ''
+row '  last event to the end, ms' unpaced end_ms %.1f 'the record is written'
 row '1 stream at 5 ms, p50 us' one delay50 %.0f ''
 row_added '  added' one delay50 %.0f 'no more than nginx'
 row '64 streams at 5 ms, p50 us' many delay50 %.0f ''
