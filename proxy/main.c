@@ -109,8 +109,12 @@ int main(int argc, char **argv)
 	struct config config;
 	int code = EXIT_OK;
 
-	/* What was large and is freed goes back to the kernel at once. */
-	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	/*
+	 * What was large goes back to the kernel when it is freed, but the
+	 * buffers of an ordinary request are kept for the next.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+	mallopt(M_TRIM_THRESHOLD, 2 << 20);
 	harden();
 	need_no_modules();
 	raise_descriptors();

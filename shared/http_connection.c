@@ -28,8 +28,8 @@
 /* How long a refused peer may take to notice. */
 #define LINGER_MS 2000
 
-#define LIBEVENT_READ 4096 /* what evbuffer_read() takes at most */
-#define READ_MORE     (128u << 10)
+#define LIBEVENT_READ 4096         /* what evbuffer_read() takes at most */
+#define READ_MORE     (120u << 10) /* 128 KB with what libevent adds */
 
 #define REFUSAL_LENGTH 1000 /* bytes */
 

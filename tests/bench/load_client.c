@@ -167,6 +167,10 @@ static void make_request(struct stream *s)
 	jw_bool(&jw, true);
 	jw_key(&jw, "messages");
 	write_messages(&jw, plan.calls - s->calls_left);
+	/* What makes it a call of an agent's main loop. */
+	jw_key(&jw, "tools");
+	jw_raw(&jw, SPAN("[{\"type\":\"function\",\"function\":"
+			 "{\"name\":\"bash\",\"parameters\":{}}}]"));
 	jw_object_end(&jw);
 	buf_clear(&s->request);
 	if (!jw_finish(&jw, &err) ||
