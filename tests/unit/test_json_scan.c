@@ -446,6 +446,53 @@ static void test_json_scan__generated_values(void **state UNUSED)
 	}
 }
 
+/* Each mark is one large value, and none is left out but for want of room. */
+static void test_json_scan__marks_are_values(void **state UNUSED)
+{
+	size_t seen = 0;
+
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		struct rng rng = rng_seeded(seed);
+		struct buf text = test_buf();
+		struct json_marks marks;
+		struct guarded g;
+
+		gen_value(&rng, &text, 6);
+		g = guard(buf_span(&text));
+		json_mark(&marks, g.text);
+		for (size_t i = 0; i < marks.count; i++) {
+			struct span item = marks.items[i];
+			struct json_value value, again;
+			struct json_cursor c;
+
+			assert_true(!i || marks.items[i - 1].data < item.data);
+			assert_true(item.data >= g.text.data &&
+				    item.len <= g.text.len);
+			json_open(&c, item);
+			assert_true(json_read(&c, &value));
+			assert_true(json_close(&c));
+			/* The cursor that has the marks steps as far. */
+			json_open_marked(
+				&c,
+				span_after(g.text,
+					   (size_t)(item.data - g.text.data)),
+				&marks);
+			assert_true(json_read(&c, &again));
+			check_bytes("marked", again.text, value.text);
+			assert_int_equal(again.type, value.type);
+		}
+		seen += marks.count;
+		/* Of what is malformed nothing is marked. */
+		text.len--;
+		json_mark(&marks, buf_span(&text));
+		if (strchr("]}\"", text.data[text.len]))
+			assert_int_equal(marks.count, 0);
+		guard_free(&g);
+		buf_release(&text);
+	}
+	assert_true(seen > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +518,7 @@ int main(void)
 			test_json_scan__entering_another_kind_is_an_error),
 		cmocka_unit_test(test_json_scan__close_demands_the_end),
 		cmocka_unit_test(test_json_scan__generated_values),
+		cmocka_unit_test(test_json_scan__marks_are_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
