@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shared/file.h"
+#include "shared/log.h"
 #include "shared/mem.h"
 #include "shared/span.h"
 #include "shared/url.h"
@@ -165,6 +166,17 @@ static bool resolve(struct endpoint *e, const struct endpoint_choice *choice,
 	return set_base_url(e, base, err);
 }
 
+/* Somebody will wonder why the server says 401. */
+static void warn_of_unused_keys(const struct endpoint_choice *choice)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (!choice->key_env && from_env(kinds[i].key_env))
+			log_warn("octap",
+				 "%s is set but not used with --base-url: "
+				 "--api-key-env %s sends it",
+				 kinds[i].key_env, kinds[i].key_env);
+}
+
 bool endpoint_resolve(struct endpoint *endpoint,
 		      const struct endpoint_choice *choice, struct error *err)
 {
@@ -177,6 +189,8 @@ bool endpoint_resolve(struct endpoint *endpoint,
 		endpoint_release(&e);
 		return false;
 	}
+	if (kind == &custom)
+		warn_of_unused_keys(choice);
 	*endpoint = e;
 	return true;
 }

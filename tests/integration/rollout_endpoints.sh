@@ -74,8 +74,16 @@ check_result '.endpoint == "hf_router"'
 given VLLM_URL=http://127.0.0.1:9 VLLM_API_KEY=wrong OPENAI_API_KEY=wrong
 reaches custom intercepted '.model == "m"' --base-url "$UPSTREAM" --model m
 check_result '.endpoint == "custom"'
+for name in OPENAI_API_KEY VLLM_API_KEY; do
+	check "a warning of $name" has_line "$tmp/custom.stderr" \
+		"$name is set but not used with --base-url: --api-key-env $name"
+done
 reaches custom_vllm wrong '.model == "Qwen/Qwen3.5-4B"' --endpoint vllm \
 	--base-url "$UPSTREAM"
+refute "a warning" grep warn "$tmp/custom_vllm.stderr"
+reaches custom_key wrong '.model == "m"' --base-url "$UPSTREAM" --model m \
+	--api-key-env OPENAI_API_KEY
+refute "a warning" grep warn "$tmp/custom_key.stderr"
 
 given
 refused 'no model endpoint: give --base-url and --model, or set VLLM_URL'
