@@ -71,6 +71,16 @@ static void on_signal(int number UNUSED, void *arg)
 	c->on_stop(c->arg);
 }
 
+bool controller_on_signal(struct loop *loop, int number, loop_signal_fn *fn,
+			  void *arg, struct error *err)
+{
+	struct sigaction old;
+
+	return (sigaction(number, NULL, &old) == 0 &&
+		old.sa_handler == SIG_IGN) ||
+	       loop_on_signal(loop, number, fn, arg, err);
+}
+
 static char *make_state_dir(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -102,9 +112,9 @@ bool controller_init(struct controller *c, controller_stop_fn *on_stop,
 		return error_set(err, ERROR_USAGE,
 				 "octap-proxy is neither beside octap nor in "
 				 "PATH: install both");
-	return loop_on_signal(c->loop, SIGINT, on_signal, c, err) &&
-	       loop_on_signal(c->loop, SIGTERM, on_signal, c, err) &&
-	       loop_on_signal(c->loop, SIGHUP, on_signal, c, err);
+	return controller_on_signal(c->loop, SIGINT, on_signal, c, err) &&
+	       controller_on_signal(c->loop, SIGTERM, on_signal, c, err) &&
+	       controller_on_signal(c->loop, SIGHUP, on_signal, c, err);
 }
 
 void controller_release(struct controller *c)
@@ -117,13 +127,11 @@ void controller_release(struct controller *c)
 void controller_harden(void)
 {
 	const struct rlimit no_core = { 0, 0 };
-	int fd;
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null",
+			     fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	setrlimit(RLIMIT_CORE, &no_core);
 }

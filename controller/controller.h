@@ -11,7 +11,8 @@
  * need of the host, and the two ways to stop.
  *
  * SIGINT, SIGTERM or SIGHUP calls on_stop once; a second one ends the process
- * at once with exit code 130, after on_abandon.
+ * at once with exit code 130, after on_abandon.  One that was ignored when
+ * octap started, as nohup(1) does it with SIGHUP, stays ignored.
  */
 typedef void controller_stop_fn(void *arg);
 
@@ -35,7 +36,14 @@ void controller_release(struct controller *controller);
  */
 char *controller_find_program(const char *name);
 
-/* Descriptors 0 to 2 are open, core files and other people's looks are not. */
+/* As loop_on_signal(), but a signal that is ignored stays so. */
+bool controller_on_signal(struct loop *loop, int number, loop_signal_fn *fn,
+			  void *arg, struct error *err) MUST_USE;
+
+/*
+ * Descriptors 0 to 2 are open, core files and other people's looks are not.  To
+ * a standard output that was closed nothing can be written.
+ */
 void controller_harden(void);
 
 #endif

@@ -1,4 +1,5 @@
 /* octap: subcommands. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,20 @@ static void print_help(void)
 	       "Examples:\n"
 	       "  octap run task.json --base-url http://127.0.0.1:8000/v1 "
 	       "--model Qwen/Qwen3-8B\n"
-	       "  octap trace show octap-out/*/proxy_trace.jsonl.zst\n");
+	       "  octap trace show octap-out/ID/proxy_trace.jsonl.zst\n");
+}
+
+/* What was printed is what was asked for: did it arrive? */
+static int end_output(int code)
+{
+	bool ok = !ferror(stdout);
+
+	errno = 0;
+	if (fflush(stdout) == 0 && ok)
+		return code;
+	fprintf(stderr, "octap: write to stdout: %s\n",
+		errno ? strerror(errno) : "it failed");
+	return EXIT_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -40,15 +54,15 @@ int main(int argc, char **argv)
 	controller_harden();
 	if (!strcmp(name, "--help") || !strcmp(name, "help")) {
 		print_help();
-		return EXIT_OK;
+		return end_output(EXIT_OK);
 	}
 	if (!strcmp(name, "--version")) {
 		printf("octap " OCTAP_VERSION "\n");
-		return EXIT_OK;
+		return end_output(EXIT_OK);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		if (!strcmp(commands[i]->name, name))
-			return commands[i]->run(argc - 1, argv + 1);
+			return end_output(commands[i]->run(argc - 1, argv + 1));
 	if (*name)
 		fprintf(stderr, "octap: '%s' is no command: see octap --help\n",
 			name);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "controller/cmd/cmd.h"
+#include "controller/controller.h"
 #include "controller/replay.h"
 #include "shared/log.h"
 #include "shared/loop.h"
@@ -68,8 +69,8 @@ static int serve(struct loop *loop, const struct replay_spec *spec,
 
 	if (!replay)
 		return cmd_fail(err, EXIT_FAILED);
-	if (!loop_on_signal(loop, SIGTERM, on_stop, loop, err) ||
-	    !loop_on_signal(loop, SIGINT, on_stop, loop, err)) {
+	if (!controller_on_signal(loop, SIGTERM, on_stop, loop, err) ||
+	    !controller_on_signal(loop, SIGINT, on_stop, loop, err)) {
 		replay_close(replay);
 		return cmd_fail(err, EXIT_FAILED);
 	}

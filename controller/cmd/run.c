@@ -227,16 +227,21 @@ static int exit_code_of(enum rollout_outcome outcome)
 }
 
 /* stdout holds nothing but the file. */
-static void print_result_file(const struct run *run)
+static bool print_result_file(const struct run *run)
 {
 	struct error err;
 	struct buf text;
+	bool ok;
 
 	buf_init(&text, LIMIT_TRACE_RECORD);
-	if (!file_read(run->out.result, &text, &err) ||
-	    !file_write_fd(STDOUT_FILENO, buf_span(&text)))
-		log_error("octap", "cannot print %s", run->out.result);
+	ok = file_read(run->out.result, &text, &err);
+	if (ok && !file_write_fd(STDOUT_FILENO, buf_span(&text)))
+		ok = error_set_errno(&err, errno, "print %s on stdout",
+				     run->out.result);
+	if (!ok)
+		log_error("octap", "%s", err.text);
 	buf_release(&text);
+	return ok;
 }
 
 static void on_done(struct rollout *rollout UNUSED, const struct result *result,
@@ -249,9 +254,9 @@ static void on_done(struct rollout *rollout UNUSED, const struct result *result,
 		log_error("octap", "%s", err->text);
 		run->exit_code = EXIT_FAILED;
 	}
-	if (run->options.json)
-		print_result_file(run);
-	else
+	if (run->options.json && !print_result_file(run))
+		run->exit_code = EXIT_FAILED;
+	else if (!run->options.json)
 		report_print(stdout, result, &run->out);
 	loop_stop(run->controller.loop);
 }

@@ -17,6 +17,19 @@ for signal in TERM HUP; do
 	check_result '.outcome == "cancelled" and (.proxy_turns | length == 1)'
 done
 
+# Those that were ignored at the start stay so: nohup, and a shell's "&".
+octap_env=(--ignore-signal=HUP --ignore-signal=INT)
+begin_rollout ignored
+wait_until 20 "the child" eval '[[ $(rollout_process sleep) ]]'
+kill -HUP "$octap"
+kill -INT "$octap"
+sleep 0.5
+kill -0 "$octap"
+kill -TERM "$octap"
+end_rollout 10
+check_result '.outcome == "cancelled"'
+octap_env=()
+
 # A second one while the first is still being served: a proxy that takes its
 # time holds octap there.
 mkdir "$tmp/slow"

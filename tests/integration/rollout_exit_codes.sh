@@ -28,6 +28,27 @@ task '{"verify":["false"]}' <<<'@call'
 ends 0 no_reward
 check_result '.reward == 0'
 
+# A result that cannot be printed, whatever it is.
+for program in '@call' '@exit 9'; do
+	task <<<"$program"
+	for form in --json ''; do
+		for where in full closed; do
+			status=0
+			out=$place/$where$form${program:1:1}
+			set -- run "$tmp/task.json" --model m \
+				--base-url "$UPSTREAM" --out "$out" \
+				--agent-binary "$agent" ${form:+"$form"}
+			case $where in
+			full) octap_run "$@" >/dev/full 2>"$tmp/stderr" ;;
+			closed) octap_run "$@" >&- 2>"$tmp/stderr" ;;
+			esac || status=$?
+			check "exit code, $where $form" equals "$status" 1
+			check "it says why" has_line "$tmp/stderr" stdout
+			check "the file" jq -e .outcome "$out/result.json"
+		done
+	done
+done
+
 # refused COMMAND-LINE...: usage, before anything is made
 refused()
 {

@@ -88,6 +88,24 @@ for what in show stats cat; do
 	check "it says so" has_line "$tmp/said" 'fifo is a named pipe'
 done
 
+# What cannot be printed is no success.
+unprinted()
+{
+	check "exit code of $*" equals "$status" 1
+	check "it says why" has_line "$tmp/said" stdout
+}
+for words in "trace show $TRACE" "trace show --turn 2 $TRACE" \
+	"trace stats $TRACE" "trace cat $TRACE" --help "trace --help"; do
+	status=0
+	# shellcheck disable=SC2086
+	"$OCTAP" $words >/dev/full 2>"$tmp/said" || status=$?
+	unprinted "$words, full"
+	status=0
+	# shellcheck disable=SC2086
+	"$OCTAP" $words >&- 2>"$tmp/said" || status=$?
+	unprinted "$words, closed"
+done
+
 octap_trace 2
 octap_trace 2 show
 octap_trace 2 paint "$TRACE"
