@@ -1,7 +1,11 @@
 /* Where a rollout's results go. */
 #include "controller/out_dir.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shared/buf.h"
@@ -9,15 +13,58 @@
 #include "shared/log.h"
 #include "shared/mem.h"
 
-static bool exists(const char *path)
+#define MARKER ".running"
+
+static bool is_empty(const char *path, struct error *err)
 {
-	return access(path, F_OK) == 0;
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool empty = true;
+
+	if (!dir)
+		return error_set_errno(err, errno, "%s", path);
+	while (empty && (entry = readdir(dir)))
+		empty = !strcmp(entry->d_name, ".") ||
+			!strcmp(entry->d_name, "..") ||
+			!strcmp(entry->d_name, MARKER);
+	closedir(dir);
+	return empty ||
+	       error_set(err, ERROR_USAGE,
+			 "%s is not empty: choose another folder or remove it",
+			 path);
+}
+
+/* The marker first, then the look: who comes second sees one of the two. */
+static bool take(const char *path, const char *marker, struct error *err)
+{
+	int fd = open(marker, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0 && errno == EEXIST)
+		return error_set(err, ERROR_USAGE,
+				 "%s is in use by another octap, or was by one "
+				 "that was killed: choose another folder or "
+				 "remove it",
+				 path);
+	if (fd < 0)
+		return error_set_errno(err, errno, "create %s", marker);
+	close(fd);
+	if (is_empty(path, err))
+		return true;
+	unlink(marker);
+	return false;
 }
 
 bool out_dir_make(struct out_dir *dir, const char *path, struct error *err)
 {
+	char *marker;
+
 	if (!file_make_dirs(path, err))
 		return false;
+	marker = xasprintf("%s/" MARKER, path);
+	if (!take(path, marker, err)) {
+		free(marker);
+		return false;
+	}
 	*dir = (struct out_dir){
 		.path = xstrdup(path),
 		.result = xasprintf("%s/result.json", path),
@@ -26,14 +73,9 @@ bool out_dir_make(struct out_dir *dir, const char *path, struct error *err)
 		.agent_log = xasprintf("%s/agent.jsonl", path),
 		.agent_stderr = xasprintf("%s/agent.stderr", path),
 		.files = xasprintf("%s/files", path),
+		.marker = marker,
 	};
-	if (!exists(dir->result) && !exists(dir->trace))
-		return true;
-	out_dir_release(dir);
-	return error_set(err, ERROR_USAGE,
-			 "%s already holds a rollout: choose another folder or "
-			 "remove it",
-			 path);
+	return true;
 }
 
 bool out_dir_write(const char *path, struct span bytes, struct error *err)
@@ -54,6 +96,9 @@ bool out_dir_write(const char *path, struct span bytes, struct error *err)
 
 void out_dir_release(struct out_dir *dir)
 {
+	if (dir->marker)
+		unlink(dir->marker);
+	free(dir->marker);
 	free(dir->path);
 	free(dir->result);
 	free(dir->trace);

@@ -17,9 +17,13 @@ struct out_dir {
 	char *agent_log;    /* agent.jsonl */
 	char *agent_stderr; /* agent.stderr */
 	char *files;        /* files/ */
+	char *marker;       /* .running: there as long as it is ours */
 };
 
-/* Made with its parents.  ERROR_USAGE: it holds a rollout already. */
+/*
+ * Made with its parents.  ERROR_USAGE: there is something in it already, or
+ * another octap is just taking it: of several at once one gets it.
+ */
 bool out_dir_make(struct out_dir *dir, const char *path,
 		  struct error *err) MUST_USE;
 

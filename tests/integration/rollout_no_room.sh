@@ -25,12 +25,15 @@ check_result '.outcome == "failed" and .reward == null'
 
 # What only cannot be collected is named.
 as=()
-mkdir "$place/collecting"
-echo occupied >"$place/collecting/files"
 task '{"verify":["true"]}' <<'END'
 @call
 @sh echo x >some; mkdir a; echo y >a/other
+@sh touch /tmp/runs; until test -e /tmp/go; do sleep 0.05; done
 END
-rollout collecting
+begin_rollout collecting
+wait_until 20 "the agent" file_exists ../tmp/runs
+echo occupied >"$out/files"
+touch "$(sandbox_home)/../tmp/go"
+end_rollout 20
 check_result '.outcome == "completed" and .reward == 1 and .files == {} and
 	.files_extra == ["a/other", "some"]'

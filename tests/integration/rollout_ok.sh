@@ -75,7 +75,7 @@ well()
 	octap_run run "$tmp/task.json" --base-url "$UPSTREAM/v1" \
 		--model fake-model --agent-binary "$agent" \
 		--out "$place/report" 2>"$tmp/refusal" && fail "written over"
-	check "it says so" has_line "$tmp/refusal" 'already holds a rollout'
+	check "it says so" has_line "$tmp/refusal" 'is not empty'
 }
 
 each_user well
