@@ -31,13 +31,15 @@ static const struct option_table run_table = {
 		"hello.txt' \\\n"
 		"            --endpoint openai --sampling "
 		"'{\"temperature\":1}'\n",
-	.exit_codes = "  0    the agent ended by itself, whatever the reward\n"
-		      "  1    octap, the sandbox, the network or the model "
-		      "server failed\n"
-		      "  2    wrong command line or task\n"
-		      "  3    the agent exited non-zero\n"
-		      "  4    the agent used up its time\n"
-		      "  130  stopped by SIGINT, SIGTERM or SIGHUP\n",
+	.exit_codes =
+		"  0    the agent ended by itself, at --max-turns or with "
+		"its window full\n"
+		"  1    octap, the sandbox, the network or the model "
+		"server failed\n"
+		"  2    wrong command line or task\n"
+		"  3    the agent exited non-zero\n"
+		"  4    the agent used up its time\n"
+		"  130  stopped by SIGINT, SIGTERM or SIGHUP\n",
 	.entries = run_option_entries,
 	.count = RUN_OPTION_COUNT,
 };
