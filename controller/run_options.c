@@ -82,7 +82,8 @@ const struct option_entry run_option_entries[RUN_OPTION_COUNT] = {
 		OPTION("agent-binary", TEXT, struct run_options, agent_binary),
 		.env = "OCTAP_AGENT_BINARY",
 		.argument = "FILE",
-		.help = "the agent's executable (default: opencode in PATH)",
+		.help = "the agent's executable (default: opencode beside "
+			"octap or in PATH)",
 	},
 	{
 		OPTION("auto", SWITCH, struct run_options, auto_approve),

@@ -1,7 +1,6 @@
 /* Hidden files, verify commands, reward. */
 #include "controller/verify.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +45,10 @@ bool verify_parse_reward(struct span text, double *reward)
 	/* strtod would also take "nan", "inf" and hexadecimal */
 	if (strspn(copy, "+-0123456789.eE") != text.len)
 		return false;
-	errno = 0;
 	value = strtod(copy, &end);
-	if (*end || end == copy || errno || !isfinite(value) || value < 0 ||
-	    value > 1)
+	if (*end || end == copy || !isfinite(value) || value < 0 || value > 1)
 		return false;
-	*reward = value;
+	*reward = value > 0 ? value : 0; /* no -0 */
 	return true;
 }
 

@@ -21,7 +21,8 @@ has_endpoint()
 		--base-url* | --endpoint*) return 0 ;;
 		esac
 	done
-	[[ ${VLLM_URL:-}${OPENAI_BASE_URL:-}${OPENAI_API_KEY:-}${HF_ROUTER_API_KEY:-} ]]
+	[[ ${VLLM_URL:-}${OPENAI_BASE_URL:-}${OPENAI_API_KEY:-} ||
+		${HF_ROUTER_BASE_URL:-}${HF_ROUTER_API_KEY:-} ]]
 }
 
 if has_endpoint "$@"; then

@@ -28,6 +28,8 @@ counts one 1 1
 counts zero 0.0 0
 counts exponent 2.5e-1 0.25
 counts minus_zero -0 0
+counts too_small 1e-400 0
+check "no -0" has_line "$place/minus_zero/result.json" $'"reward":\t0,'
 
 # ignored NAME TEXT: 1/3 of the commands exited 0
 ignored()
@@ -51,7 +53,6 @@ ignored list '[1]'
 ignored percent '50%%'
 writes no_utf8 'printf "\377" >"$OCTAP_REWARD_FILE"; false'
 check_result '.reward_override_ignored == "\ufffd"'
-ignored too_small 1e-400
 
 # Files that are none.
 writes folder 'rm -rf "$OCTAP_REWARD_FILE"; mkdir "$OCTAP_REWARD_FILE"; false'
