@@ -135,6 +135,7 @@ static void read_next(struct collect *c)
 		ok = sandbox_read_file(c->sandbox, path, LIMIT_COLLECT_FILE,
 				       &err);
 		free(path);
+		c->reading = ok;
 		if (ok)
 			return;
 		add_missed(c, file->path);
@@ -201,6 +202,7 @@ static void take_content(struct collect *c, const struct sandbox_event *event)
 	const char *path = c->list[c->next++].path;
 	struct error err;
 
+	c->reading = false;
 	if (event->type == SANDBOX_CONTENT &&
 	    write_out(c, path, event->bytes, &err))
 		add_file(c, path, event->bytes);
@@ -249,7 +251,8 @@ void collect_on_event(struct collect *c, const struct sandbox_event *event)
 		break;
 	case SANDBOX_CONTENT:
 	case SANDBOX_FAILED:
-		take_content(c, event);
+		if (c->reading)
+			take_content(c, event);
 		break;
 	default:
 		break;

@@ -38,14 +38,19 @@ static bool open_state_dir(struct folder *folder, const char *path,
 			 path);
 }
 
-/* Lock the file that the name stands for; -1: taken, or errno. */
+/*
+ * Lock the file that the name stands for; -1: taken, or errno.  A new one is
+ * nobody's but a sweep's, which may take it for a leftover, for a moment.
+ */
 static int lock_file(int dir, const char *name, int flags)
 {
+	int how = flags & O_CREAT ? LOCK_EX : LOCK_EX | LOCK_NB;
+
 	for (;;) {
 		struct stat ours, named;
 		int fd = openat(dir, name, O_RDWR | O_CLOEXEC | flags, 0600);
 
-		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (fd < 0 || flock(fd, how) < 0) {
 			if (fd >= 0)
 				close(fd);
 			return -1;
