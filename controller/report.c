@@ -22,8 +22,9 @@ static void print_head(FILE *f, const struct result *r)
 {
 	const char *stop = stop_reason_name(r->stop_reason);
 
-	fprintf(f, "\n%sTask %s%s  %s%s%s", terminal_begin(f, COLOUR_BOLD),
-		r->task_id, terminal_end(f),
+	fprintf(f, "\n%sTask ", terminal_begin(f, COLOUR_BOLD));
+	terminal_print_name(f, r->task_id);
+	fprintf(f, "%s  %s%s%s", terminal_end(f),
 		terminal_begin(f, colour_of_outcome(r)),
 		rollout_outcome_name(r->outcome), terminal_end(f));
 	if (stop && strcmp(stop, "done") != 0)
@@ -34,9 +35,10 @@ static void print_head(FILE *f, const struct result *r)
 	else
 		fprintf(f, "  no reward");
 	fprintf(f, "  in %.2f s\n", (double)r->wall_ms / 1000);
-	fprintf(f, "%s%s, %s in %s, model %s, rollout %s%s\n",
-		terminal_begin(f, COLOUR_DIM), r->mode, r->agent, r->backend,
-		r->model, r->rollout_id, terminal_end(f));
+	fprintf(f, "%s%s, %s in %s, model ", terminal_begin(f, COLOUR_DIM),
+		r->mode, r->agent, r->backend);
+	terminal_print_name(f, r->model);
+	fprintf(f, ", rollout %s%s\n", r->rollout_id, terminal_end(f));
 	if (r->error->kind != ERROR_NONE) {
 		fprintf(f, "%s", terminal_begin(f, COLOUR_RED));
 		terminal_print(f, r->error->text, strlen(r->error->text));
@@ -137,7 +139,9 @@ static void print_files(FILE *f, const struct result *r,
 {
 	size_t count = r->collect->file_count;
 
-	fprintf(f, "\nFiles in %s\n", out->path);
+	fprintf(f, "\nFiles in ");
+	terminal_print_name(f, out->path);
+	putc('\n', f);
 	print_file(f, out->result, "all of this, and more");
 	print_file(f, out->trace, "the turns; octap trace show FILE --turn N");
 	print_file(f, out->agent_log, "the agent's own events");
@@ -148,8 +152,7 @@ static void print_files(FILE *f, const struct result *r,
 	fprintf(f, "  %-22s", "files/");
 	for (size_t i = 0; i < count && i < 8; i++) {
 		putc(' ', f);
-		terminal_print(f, r->collect->files[i].path,
-			       strlen(r->collect->files[i].path));
+		terminal_print_name(f, r->collect->files[i].path);
 	}
 	fprintf(f, "%s\n", count > 8 ? " ..." : "");
 }

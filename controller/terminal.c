@@ -27,14 +27,25 @@ const char *terminal_end(FILE *stream)
 	return terminal_has_colour(stream) ? "\033[0m" : "";
 }
 
+static void print_byte(FILE *stream, unsigned char c)
+{
+	if (c >= 0x20 && c != 0x7F)
+		putc(c, stream);
+	else
+		fprintf(stream, "\\x%02x", c);
+}
+
 void terminal_print(FILE *stream, const char *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-
-		if (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7F))
-			putc(c, stream);
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\n' || text[i] == '\t')
+			putc(text[i], stream);
 		else
-			fprintf(stream, "\\x%02x", c);
-	}
+			print_byte(stream, (unsigned char)text[i]);
+}
+
+void terminal_print_name(FILE *stream, const char *name)
+{
+	for (; *name; name++)
+		print_byte(stream, (unsigned char)*name);
 }

@@ -30,4 +30,7 @@ const char *terminal_end(FILE *stream);
  */
 void terminal_print(FILE *stream, const char *text, size_t len);
 
+/* The same for a name, which is to stay on its line. */
+void terminal_print_name(FILE *stream, const char *name);
+
 #endif
