@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,7 +19,8 @@
 #include "shared/loop.h"
 #include "shared/mem.h"
 
-#define FIRST_FREE_FD 100 /* the child's own descriptors lie below */
+#define FIRST_FREE_FD 100        /* the child's own descriptors lie below */
+#define PIPE_MAXIMUM  (1u << 20) /* Linux lets nobody have a larger one */
 
 struct process {
 	struct process_handler handler;
@@ -41,36 +43,50 @@ static void close_output(struct process *p, int which)
 	p->output_fds[which] = -1;
 }
 
-/* Read once; false when there is nothing (more) to read now. */
-static bool read_output(struct process *p, int which)
+/* Read once, at most `most` bytes; 0 when there is nothing to read now. */
+static size_t read_output(struct process *p, int which, size_t most)
 {
 	char chunk[16384];
-	ssize_t got = read(p->output_fds[which], chunk, sizeof(chunk));
+	ssize_t got;
 
+	if (most > sizeof(chunk))
+		most = sizeof(chunk);
+	do
+		got = read(p->output_fds[which], chunk, most);
+	while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return errno == EINTR;
+		return 0;
 	if (got == 0) {
 		close_output(p, which);
-		return false;
+		return 0;
 	}
 	if (p->handler.on_output)
 		p->handler.on_output(p, which == 1,
 				     span_from(chunk, (size_t)got), p->arg);
-	return true;
+	return (size_t)got;
 }
 
 static void on_output_ready(int fd, void *arg)
 {
 	struct process *p = arg;
 
-	read_output(p, fd == p->output_fds[1]);
+	read_output(p, fd == p->output_fds[1], SIZE_MAX);
 }
 
+/*
+ * What the process wrote before it ended is in the pipes.  No more than a pipe
+ * can hold is read: a child that it left may go on writing for ever.
+ */
 static void drain_outputs(struct process *p)
 {
-	for (int i = 0; i < 2; i++)
-		while (p->output_fds[i] >= 0 && read_output(p, i))
-			;
+	for (int i = 0; i < 2; i++) {
+		size_t left = PIPE_MAXIMUM, got = 1;
+
+		while (p->output_fds[i] >= 0 && left && got) {
+			got = read_output(p, i, left);
+			left -= got;
+		}
+	}
 }
 
 static int exit_code_of(int status)
@@ -148,6 +164,16 @@ static bool tell(const struct child_plan *plan, struct child_message message)
 	       (ssize_t)sizeof(message);
 }
 
+static int move_out_of_the_way(int fd)
+{
+	int moved = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+
+	/* The limit may be so low that no such number exists. */
+	if (moved < 0 && errno == EINVAL)
+		errno = EMFILE;
+	return moved;
+}
+
 /*
  * Nothing is handed down that was not meant to be.  Then first everything to
  * numbers that are out of the way, so that no descriptor overwrites another
@@ -165,8 +191,7 @@ static bool place_fds(const struct child_plan *plan)
 	if (syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return false;
 	for (size_t i = 0; i < spec->fd_count; i++) {
-		from[i] = fcntl(spec->fds[i].from, F_DUPFD_CLOEXEC,
-				FIRST_FREE_FD);
+		from[i] = move_out_of_the_way(spec->fds[i].from);
 		if (from[i] < 0)
 			return false;
 	}
@@ -225,10 +250,11 @@ static bool set_up_child(const struct child_plan *plan)
 static NO_RETURN void run_child(struct child_plan *plan)
 {
 	const struct process_spec *spec = plan->spec;
+	int moved = move_out_of_the_way(plan->message_fd);
 
-	plan->message_fd =
-		fcntl(plan->message_fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-	if (set_up_child(plan))
+	if (moved >= 0)
+		plan->message_fd = moved;
+	if (moved >= 0 && set_up_child(plan))
 		execve(spec->argv[0], (char *const *)(uintptr_t)spec->argv,
 		       (char *const *)(uintptr_t)spec->env);
 	tell(plan, (struct child_message){ .failure = errno });
@@ -349,7 +375,12 @@ struct process *process_start(struct loop *loop,
 
 	if (open_pipes(&pipes, spec))
 		pid = fork_child(spec, &pipes);
-	if (pid < 0)
+	if (pid < 0 && (errno == EMFILE || errno == ENFILE))
+		error_set(err, ERROR_SYSTEM,
+			  "start %s: too many open files: raise the limit "
+			  "(ulimit -n)",
+			  spec->argv[0]);
+	else if (pid < 0)
 		error_set_errno(err, errno, "start %s", spec->argv[0]);
 	else
 		p = process_new(loop, pid, &pipes, err);

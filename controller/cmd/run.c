@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "controller/cmd/cmd.h"
@@ -122,10 +123,17 @@ static bool load_task(struct run *run, char **operands, struct error *err)
 	return task_from_options(run, err);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static bool is_native(const char *path)
 {
 	char magic[4] = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	bool native = fd >= 0 && read(fd, magic, 4) == 4 &&
 		      !memcmp(magic, "\177ELF", 4);
 
@@ -150,6 +158,11 @@ static bool find_agent(struct run *run, struct error *err)
 	if (!run->agent_binary)
 		return error_set_errno(err, errno, "--agent-binary %s",
 				       given ? given : run->options.agent);
+	if (is_folder(run->agent_binary))
+		return error_set(err, ERROR_USAGE,
+				 "--agent-binary %s: it is a folder, not a "
+				 "program",
+				 run->agent_binary);
 	if (!is_native(run->agent_binary))
 		return error_set(err, ERROR_USAGE,
 				 "%s is no native program, so it cannot run "

@@ -217,6 +217,13 @@ static void complain(const struct bwrap_view *view, struct error *err)
 	struct span text = span_trim(buf_span(&view->complaints));
 	int len = text.len > 120 ? 120 : (int)text.len;
 
+	if (span_contains(text, strerror(EMFILE))) {
+		error_set(err, ERROR_SYSTEM,
+			  "bubblewrap could not start (%.*s): raise the limit "
+			  "of open files (ulimit -n)",
+			  len, text.data);
+		return;
+	}
 	error_set(err, ERROR_SYSTEM,
 		  "bubblewrap could not start (%.*s): user namespaces must be "
 		  "allowed (sysctl kernel.unprivileged_userns_clone=1)",

@@ -73,4 +73,7 @@ refused run "$tmp/task.json" --model m --base-url "$UPSTREAM" \
 	--agent-binary "$tmp/nothing"
 refused run "$tmp/task.json" --model m --base-url "$UPSTREAM" \
 	--agent-binary "$0"
+refused run "$tmp/task.json" --model m --base-url "$UPSTREAM" \
+	--agent-binary /bin
+check "it says so" has_line "$tmp/stderr" '/bin: it is a folder'
 refused run "$tmp/nothing.json" --model m --base-url "$UPSTREAM"

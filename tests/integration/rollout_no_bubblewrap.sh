@@ -25,6 +25,16 @@ namespaces_forbidden()
 	refused 'user namespaces must be allowed'
 }
 
+# Too few descriptors are another matter.
+for limit in 24 50 100 102; do
+	as=(prlimit --nofile="$limit")
+	rollout "descriptors$limit"
+	refused 'oo many open files'
+	refused 'ulimit -n'
+	refute "of namespaces" grep namespaces "$out/result.json"
+done
+as=()
+
 if ((EUID == 0)); then
 	# Hidden from this octap only, by a mount namespace.
 	as=(unshare -m bash -c 'mount --bind /dev/null /usr/bin/bwrap
