@@ -244,6 +244,13 @@ static void bwrap_kill_job(struct sandbox *sandbox UNUSED, struct job *job)
 	process_signal_group(job->process, SIGKILL);
 }
 
+static bool report_written(struct sandbox *sandbox)
+{
+	sandbox_report(sandbox,
+		       (struct sandbox_event){ .type = SANDBOX_WRITTEN });
+	return true;
+}
+
 static bool bwrap_write_file(struct sandbox *sandbox, const char *path,
 			     struct span bytes, bool executable,
 			     struct error *err)
@@ -251,13 +258,11 @@ static bool bwrap_write_file(struct sandbox *sandbox, const char *path,
 	const struct folder *folder;
 	const char *rest;
 
-	if (!scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
-			    err) ||
-	    !folder_write(folder, rest, bytes, executable ? 0755 : 0644, err))
-		return false;
-	sandbox_report(sandbox,
-		       (struct sandbox_event){ .type = SANDBOX_WRITTEN });
-	return true;
+	return scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
+			      err) &&
+	       folder_write(folder, rest, bytes, executable ? 0755 : 0644,
+			    err) &&
+	       report_written(sandbox);
 }
 
 static bool bwrap_fresh_dir(struct sandbox *sandbox, const char *path,
@@ -266,13 +271,10 @@ static bool bwrap_fresh_dir(struct sandbox *sandbox, const char *path,
 	const struct folder *folder;
 	const char *rest;
 
-	if (!scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
-			    err) ||
-	    !folder_make_afresh(folder, rest, 0755, err))
-		return false;
-	sandbox_report(sandbox,
-		       (struct sandbox_event){ .type = SANDBOX_WRITTEN });
-	return true;
+	return scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
+			      err) &&
+	       folder_make_afresh(folder, rest, 0755, err) &&
+	       report_written(sandbox);
 }
 
 static bool bwrap_remove(struct sandbox *sandbox, const char *path,
@@ -281,13 +283,9 @@ static bool bwrap_remove(struct sandbox *sandbox, const char *path,
 	const struct folder *folder;
 	const char *rest;
 
-	if (!scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
-			    err) ||
-	    !folder_clear(folder, rest, err))
-		return false;
-	sandbox_report(sandbox,
-		       (struct sandbox_event){ .type = SANDBOX_WRITTEN });
-	return true;
+	return scratch_locate(&bwrap_of(sandbox)->scratch, path, &folder, &rest,
+			      err) &&
+	       folder_clear(folder, rest, err) && report_written(sandbox);
 }
 
 static bool bwrap_read_file(struct sandbox *sandbox, const char *path,

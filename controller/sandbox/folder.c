@@ -374,25 +374,6 @@ bool folder_remove(const struct folder *folder, const char *name,
 	return ok;
 }
 
-bool folder_make_afresh(const struct folder *folder, const char *path,
-			mode_t mode, struct error *err)
-{
-	char *copy = xstrdup(path);
-	const char *last;
-	struct folder parent = { .owner = folder->owner };
-	bool ok;
-
-	parent.fd = make_parents(folder, copy, 0755, &last);
-	if (parent.fd < 0)
-		ok = error_set_errno(err, errno, "make folder %s", path);
-	else
-		ok = folder_remove(&parent, last, err) &&
-		     folder_make(&parent, last, mode, err);
-	folder_close(&parent);
-	free(copy);
-	return ok;
-}
-
 bool folder_clear(const struct folder *folder, const char *path,
 		  struct error *err)
 {
@@ -409,4 +390,11 @@ bool folder_clear(const struct folder *folder, const char *path,
 	folder_close(&parent);
 	free(copy);
 	return ok;
+}
+
+bool folder_make_afresh(const struct folder *folder, const char *path,
+			mode_t mode, struct error *err)
+{
+	return folder_clear(folder, path, err) &&
+	       folder_make(folder, path, mode, err);
 }
