@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "shared/file.h"
+#include "shared/limits.h"
 #include "shared/log.h"
 #include "shared/mem.h"
 #include "shared/sampling.h"
@@ -379,6 +380,13 @@ static bool check(struct config *c, struct error *err)
 				 "--run-as: '%s' is not UID:GID, two numbers "
 				 "above 0",
 				 c->run_as);
+	if (c->rules.model_override &&
+	    (!*c->rules.model_override ||
+	     strlen(c->rules.model_override) > LIMIT_PATH / 2))
+		return error_set(err, ERROR_USAGE,
+				 "--model-override: no model's id is %s",
+				 *c->rules.model_override ? "so long"
+							  : "empty");
 	c->rules.sampling = span_of(c->sampling);
 	return !c->sampling || sampling_check(c->rules.sampling, err) ||
 	       error_wrap(err, "--sampling");

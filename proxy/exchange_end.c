@@ -80,7 +80,8 @@ void exchange_end_stream(struct exchange *x)
 	}
 	if (x->answer.added_error) {
 		error_set(&err, ERROR_MALFORMED,
-			  "the stream ended without a finish_reason");
+			  "the stream ended without a finish_reason that "
+			  "the API knows");
 		exchange_log_failure(x, "made an error", &err);
 		set_failure(x, &err);
 	} else if (assemble_has_error(&x->answer.assembler)) {

@@ -116,13 +116,15 @@ static void reply_final(struct proxy *proxy, struct http_exchange *http)
 		{ "Content-Type", "application/json" },
 		{ "X-Octap-Synthetic", "max-turns" },
 	};
-	bool stream = rewrite_is_stream(http_exchange_body(http));
+	struct span asked = http_exchange_body(http);
+	bool stream = rewrite_is_stream(asked);
 	struct error err;
 	struct buf body;
 
 	proxy->turns_refused = true;
 	buf_init(&body, LIMIT_REPLY_ERROR);
-	if (!reply_final_answer(stream, &body, &err))
+	if (!reply_final_answer(stream, rewrite_wants_usage(asked), &body,
+				&err))
 		log_error("octap-proxy", "final answer: %s", err.text);
 	http_reply(http, 200, stream ? fields : whole_fields, ARRAY_LEN(fields),
 		   buf_span(&body));

@@ -177,12 +177,13 @@ static bool add_whole(struct buf *out, struct error *err)
 	return jw_finish(&jw, err);
 }
 
-bool reply_final_answer(bool stream, struct buf *out, struct error *err)
+bool reply_final_answer(bool stream, bool usage, struct buf *out,
+			struct error *err)
 {
 	if (!stream)
 		return add_whole(out, err);
 	return add_chunk(out, true, NULL, err) &&
 	       add_chunk(out, false, "stop", err) &&
-	       add_usage_chunk(out, err) &&
+	       (!usage || add_usage_chunk(out, err)) &&
 	       sse_write_data(out, SPAN("[DONE]"), err);
 }

@@ -38,9 +38,10 @@ bool reply_error_event(enum reply_error which, struct buf *out,
 
 /*
  * A well-formed final answer, as a stream or whole, by which an agent that used
- * up its calls comes to an end.  Its model is "octap-synthetic".
+ * up its calls comes to an end.  Its model is "octap-synthetic"; a stream has
+ * the usage event if the agent asked for it.
  */
-bool reply_final_answer(bool stream, struct buf *out,
+bool reply_final_answer(bool stream, bool usage, struct buf *out,
 			struct error *err) MUST_USE;
 
 #endif

@@ -323,18 +323,18 @@ static bool set_in_object(struct plan *p, enum request_member m,
 	return true;
 }
 
-static bool asks_for_usage(const struct plan *p)
+static bool is_usage_asked(struct span stream_options)
 {
 	struct json_value usage;
 
-	return json_find(p->members[REQ_STREAM_OPTIONS].value.text,
-			 "include_usage", &usage) &&
+	return json_find(stream_options, "include_usage", &usage) &&
 	       usage.type == JSON_TRUE;
 }
 
 static void plan_usage(struct plan *p)
 {
-	p->rw->wants_usage = asks_for_usage(p);
+	p->rw->wants_usage =
+		is_usage_asked(p->members[REQ_STREAM_OPTIONS].value.text);
 	if (!p->rw->stream || p->rw->whole_instead || p->rw->wants_usage ||
 	    is_left_out(p, ADDITION_USAGE))
 		return;
@@ -564,4 +564,12 @@ bool rewrite_is_stream(struct span body)
 
 	return json_find(body, member_names[REQ_STREAM], &value) &&
 	       value.type == JSON_TRUE;
+}
+
+bool rewrite_wants_usage(struct span body)
+{
+	struct json_value options;
+
+	return json_find(body, member_names[REQ_STREAM_OPTIONS], &options) &&
+	       is_usage_asked(options.text);
 }

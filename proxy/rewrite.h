@@ -71,7 +71,8 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 		  struct span body, struct error *err) MUST_USE;
 void rewrite_release(struct rewrite *rw);
 
-/* Does this request ask for a stream? */
+/* Does this request ask for a stream, and for its usage event? */
 bool rewrite_is_stream(struct span body);
+bool rewrite_wants_usage(struct span body);
 
 #endif

@@ -17,6 +17,7 @@
 #include "shared/http_server.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -235,6 +236,17 @@ static struct http_server *server_new(struct loop *loop)
 	return server;
 }
 
+/* libevent looks names up, and does not say when that failed. */
+static void set_bind_error(struct error *err, const char *host, unsigned port)
+{
+	if (errno == EADDRINUSE || errno == EADDRNOTAVAIL || errno == EACCES)
+		error_set_errno(err, errno, "listen on %s port %u", host, port);
+	else
+		error_set(err, ERROR_USAGE,
+			  "listen on %s port %u: no address of this machine",
+			  host, port);
+}
+
 struct http_server *http_server_new(struct loop *loop, const char *host,
 				    uint64_t port, http_request_fn *handler,
 				    void *arg, struct error *err)
@@ -244,11 +256,11 @@ struct http_server *http_server_new(struct loop *loop, const char *host,
 	server->handler = handler;
 	server->arg = arg;
 	configure(server);
+	errno = 0; /* a name that is not found leaves it */
 	server->socket = evhttp_bind_socket_with_handle(server->http, host,
 							(uint16_t)port);
 	if (!server->socket) {
-		error_set_errno(err, EVUTIL_SOCKET_ERROR(),
-				"listen on %s port %u", host, (unsigned)port);
+		set_bind_error(err, host, (unsigned)port);
 		http_server_free(server);
 		return NULL;
 	}

@@ -42,6 +42,8 @@ exits 2 '--nonsense' "${good[@]}" --nonsense
 exits 2 "'more'" "${good[@]}" more
 exits 2 '--port' "${good[@]}" --port 65536
 exits 2 '--port' "${good[@]}" --port x
+exits 1 'no address of this machine' "${good[@]}" --host 999.1.1.1 \
+	--trace "$tmp/host.jsonl"
 exits 2 'needs a value' "${good[@]}" --port
 exits 2 '--max-tokens-cap' "${good[@]}" --max-tokens-cap 0
 exits 2 '--max-turns' "${good[@]}" --max-turns -1

@@ -316,6 +316,7 @@ static void test_config__errors_name_the_option(void **state UNUSED)
 	check_refused(WORDS(URL, "--sampling", "{\"x\":1}"),
 		      "--sampling: unknown member \"x\"");
 	check_refused(WORDS(URL, "--sampling", ""), "--sampling");
+	check_refused(WORDS(URL, "--model-override", ""), "empty");
 	check_refused(WORDS(URL, "extra"), "'extra'");
 	check_refused(WORDS(URL, "--nonsense"), "--nonsense");
 	check_refused(WORDS(URL, "--run-as", "root"), "--run-as: 'root'");

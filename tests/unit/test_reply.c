@@ -116,7 +116,7 @@ static void test_reply__final_answer_as_a_whole(void **state UNUSED)
 	struct span choice;
 	struct error err;
 
-	assert_true(reply_final_answer(false, &out, &err));
+	assert_true(reply_final_answer(false, false, &out, &err));
 	assert_true(json_valid(buf_span(&out)));
 	assert_true(json_string_is(member(buf_span(&out), "object"),
 				   "chat.completion"));
@@ -164,7 +164,7 @@ static void test_reply__final_answer_as_a_stream(void **state UNUSED)
 	struct buf out = test_buf();
 	struct error err;
 
-	assert_true(reply_final_answer(true, &out, &err));
+	assert_true(reply_final_answer(true, true, &out, &err));
 	each_data(buf_span(&out), note_chunk, &seen);
 	assert_int_equal(seen.count, 3);
 	assert_true(seen.text && seen.finish && seen.usage && seen.done);
