@@ -2,7 +2,6 @@
 #include "proxy/shield.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,26 +111,30 @@ bool shield_write(struct span body, struct buf *out, struct error *err)
 	return jw_finish(&jw, err);
 }
 
-static uint64_t seconds_until(time_t date)
+/* RFC 9110 section 5.6.7, the form that is to be written. */
+static bool seconds_until(const char *http_date, uint64_t *seconds)
 {
-	time_t now = time(NULL);
+	struct tm tm = { 0 };
+	const char *end = strptime(http_date, "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	time_t now = time(NULL), date;
 
-	return date > now ? (uint64_t)(date - now) : 0;
+	if (!end || *end)
+		return false;
+	date = timegm(&tm);
+	*seconds = date > now ? (uint64_t)(date - now) : 0;
+	return true;
 }
 
 bool shield_retry_after(const char *value, bool in_ms, uint64_t most_s,
 			char instead[24])
 {
 	uint64_t most = in_ms ? most_s * 1000 : most_s, asked;
-	time_t date;
 
 	if (!span_to_u64(span_of(value), &asked)) {
 		if (isdigit((unsigned char)*value))
 			asked = UINT64_MAX; /* longer than any number */
-		else if (in_ms || (date = curl_getdate(value, NULL)) < 0)
+		else if (in_ms || !seconds_until(value, &asked))
 			return false;
-		else
-			asked = seconds_until(date);
 	}
 	if (asked <= most)
 		return false;

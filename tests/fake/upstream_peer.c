@@ -217,7 +217,8 @@ static bool is_models(const struct request *r)
 /* What octap-proxy asks for itself is not one of the test's requests. */
 static bool is_probe(const struct request *r)
 {
-	return is_models(r) && span_starts_with(r->user_agent, "octap-proxy/");
+	return span_ends_with(r->target, "/models") &&
+	       span_starts_with(r->user_agent, "octap-proxy/");
 }
 
 static bool answer_models(struct upstream_peer *p, struct error *err)

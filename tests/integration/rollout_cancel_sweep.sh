@@ -21,8 +21,8 @@ sweep()
 
 	for i in {0..24}; do
 		delay=$((i * milliseconds / 24))
-		begin_rollout "after_$delay"
-		sleep "0.$(printf %03d "$delay")"
+		begin_rollout "after_$delay.$round"
+		sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
 		kill -INT "$octap" 2>/dev/null || true
 		end_of "$octap" 15
 		if ((status == 130)) && [[ ! -e $out/result.json ]]; then
@@ -37,5 +37,10 @@ sweep()
 	done
 }
 
-sweep
+# Rollouts are faster where the machine is less busy than it was at first.
+for round in 1 2 3; do
+	sweep
+	((cancelled < 8)) || break
+	milliseconds=$((milliseconds / 2))
+done
 check "cancelled $cancelled times" test "$cancelled" -ge 8
