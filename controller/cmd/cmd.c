@@ -26,17 +26,30 @@ bool cmd_check_file(const char *path, struct error *err)
 }
 
 /* Nowhere has an empty text a meaning of its own. */
+static bool has_empty(const struct option_entry *e, const void *target)
+{
+	const char *at = (const char *)target + e->offset;
+	struct option_list list = { NULL, 0 };
+	const char *text = NULL;
+	bool found;
+
+	if (e->type == OPTION_TEXT)
+		memcpy(&text, at, sizeof(text));
+	else if (e->type == OPTION_LIST)
+		memcpy(&list, at, sizeof(list));
+	found = text && !*text;
+	for (size_t i = 0; i < list.count; i++)
+		found |= !*list.items[i];
+	return found;
+}
+
 static bool check_texts(const struct option_table *table, const void *target,
 			struct error *err)
 {
 	for (size_t i = 0; i < table->count; i++) {
 		const struct option_entry *e = &table->entries[i];
-		const char *text = NULL;
 
-		if (e->type == OPTION_TEXT)
-			memcpy(&text, (const char *)target + e->offset,
-			       sizeof(text));
-		if (text && !*text)
+		if (has_empty(e, target))
 			return error_set(err, ERROR_USAGE,
 					 "--%s must be a text that is not "
 					 "empty",

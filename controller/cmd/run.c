@@ -331,8 +331,11 @@ static int run_main(int argc, char **argv)
 	char **operands;
 	int code;
 
-	if (!cmd_parse(&run_table, &run.options, argc, argv, &operands, &code))
+	if (!cmd_parse(&run_table, &run.options, argc, argv, &operands,
+		       &code)) {
+		run_options_release(&run.options);
 		return code;
+	}
 	log_set_level(run.options.verbose ? LOG_DEBUG : LOG_WARN);
 	if (prepare(&run, operands, &err)) {
 		warn_of_seen_files(&run, operands[0]);

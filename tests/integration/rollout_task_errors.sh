@@ -145,6 +145,10 @@ task_words=()
 refused 'no task' </dev/null
 task_words=(--instruction '')
 refused 'instruction must be' </dev/null
+for option in --setup --verify; do
+	task_words=(--instruction x "$option" true "$option" '')
+	refused "$option must be a text that is not empty" </dev/null
+done
 task_words=(--instruction $'\xff')
 refused '--instruction is not valid UTF-8' </dev/null
 task_words=(--instruction x --setup true --verify $'a\xc3')
