@@ -211,8 +211,7 @@ static void take_content(struct collect *c, const struct sandbox_event *event)
 	read_next(c);
 }
 
-void collect_begin(struct collect *c, struct sandbox *sandbox,
-		   const char *target, collect_done_fn *on_done, void *arg)
+static void start_listing(struct collect *c)
 {
 	const struct job_spec job = {
 		.command = LIST_COMMAND,
@@ -221,19 +220,34 @@ void collect_begin(struct collect *c, struct sandbox *sandbox,
 	};
 	struct error err;
 
+	c->job = sandbox_start_job(c->sandbox, &job, &err);
+	if (!c->job)
+		c->on_done(c->arg);
+}
+
+void collect_begin(struct collect *c, struct sandbox *sandbox,
+		   const char *target, collect_done_fn *on_done, void *arg)
+{
 	c->sandbox = sandbox;
 	c->target = target;
 	c->on_done = on_done;
 	c->arg = arg;
-	c->job = sandbox_start_job(sandbox, &job, &err);
-	if (!c->job)
-		on_done(arg);
+	/* A verifier may have been stopped in the middle of a purge. */
+	c->waiting = sandbox->busy;
+	if (!c->waiting)
+		start_listing(c);
 }
 
 void collect_on_event(struct collect *c, const struct sandbox_event *event)
 {
 	struct error err;
 
+	if (c->waiting) {
+		c->waiting = c->sandbox->busy;
+		if (!c->waiting)
+			start_listing(c);
+		return;
+	}
 	switch (event->type) {
 	case SANDBOX_JOB_OUTPUT:
 		if (event->job == c->job && !event->is_stderr &&

@@ -37,6 +37,7 @@ struct collect {
 	struct buf listing;
 	struct listed_file *list;
 	size_t list_count, next;
+	bool waiting; /* for what was under way before to end */
 	bool reading; /* list[next] was asked for */
 	uint64_t total;
 	struct collected_file *files;
