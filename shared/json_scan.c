@@ -23,7 +23,9 @@ void json_open(struct json_cursor *c, struct span source)
 void json_open_marked(struct json_cursor *c, struct span source,
 		      const struct json_marks *marks)
 {
-	*c = (struct json_cursor){ .source = source, .marks = marks };
+	/* Places are reckoned from its first byte, which nothing has not. */
+	*c = (struct json_cursor){ .source = source.data ? source : SPAN(""),
+				   .marks = marks };
 }
 
 static bool fail(struct json_cursor *c)
