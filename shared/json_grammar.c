@@ -1,0 +1,346 @@
+/*
+ * The grammar, from byte to byte.  json_scan_value() keeps track of nesting in
+ * a fixed bitmap instead of by recursion.
+ */
+#include "shared/json_grammar.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "shared/limits.h"
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+	       (c >= 'A' && c <= 'F');
+}
+
+/* After the backslash: how many bytes the escape has; 0 if it is none. */
+static size_t escape_length(const char *p, const char *end)
+{
+	if (p == end)
+		return 0;
+	if (*p == 'u') {
+		if (end - p < 5)
+			return 0;
+		for (int i = 1; i <= 4; i++)
+			if (!is_hex(p[i]))
+				return 0;
+		return 5;
+	}
+	return memchr("\"\\/bfnrt", *p, 8) ? 1 : 0;
+}
+
+/* Eight bytes as a number, the first as its lowest. */
+static uint64_t load8(const char *p)
+{
+	const unsigned char *u = (const unsigned char *)p;
+
+	return (uint64_t)u[0] | (uint64_t)u[1] << 8 | (uint64_t)u[2] << 16 |
+	       (uint64_t)u[3] << 24 | (uint64_t)u[4] << 32 |
+	       (uint64_t)u[5] << 40 | (uint64_t)u[6] << 48 |
+	       (uint64_t)u[7] << 56;
+}
+
+#define EACH(byte) (0x0101010101010101u * (byte))
+
+/* The lowest mark is right, and that is all we ask for. */
+static uint64_t mark_others_than_digits(uint64_t bytes)
+{
+	bytes ^= EACH('0');
+	return ((bytes + EACH(0x80 - 10)) | bytes) & EACH(0x80);
+}
+
+static size_t first_marked(uint64_t marks)
+{
+	return (size_t)__builtin_ctzll(marks) / 8;
+}
+
+#ifdef __SSE2__
+
+#define BLOCK 16
+
+/* How many plain bytes come first; BLOCK: all are. */
+static size_t plain_prefix(const char *p)
+{
+	__m128i bytes = _mm_loadu_si128((const __m128i *)p);
+	__m128i special = _mm_or_si128(
+		_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+			     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
+		_mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)),
+			       bytes));
+
+	return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(special) |
+				     1u << BLOCK);
+}
+
+#else
+
+#define BLOCK 8
+
+/*
+ * Of eight bytes, the high bits of those that are zero; of the bytes that
+ * follow a zero any.  So the lowest bit is right, and that is all we ask for.
+ */
+static uint64_t mark_zeros(uint64_t bytes)
+{
+	return (bytes - EACH(0x01)) & ~bytes & EACH(0x80);
+}
+
+static size_t plain_prefix(const char *p)
+{
+	uint64_t bytes = load8(p);
+	uint64_t special = mark_zeros(bytes ^ EACH('"')) |
+			   mark_zeros(bytes ^ EACH('\\')) |
+			   ((bytes - EACH(0x20)) & ~bytes & EACH(0x80));
+
+	return special ? first_marked(special) : BLOCK;
+}
+
+#endif
+
+/* To the first quote, backslash or control byte, or the end. */
+static const char *skip_plain(const char *p, const char *end)
+{
+	while (end - p >= BLOCK) {
+		size_t len = plain_prefix(p);
+
+		p += len;
+		if (len < BLOCK)
+			return p;
+	}
+	while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
+		p++;
+	return p;
+}
+
+/* `p` is at the opening quote. */
+static const char *scan_string(const char *p, const char *end)
+{
+	for (p++;; p++) {
+		size_t len;
+
+		p = skip_plain(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			return p + 1;
+		if (*p != '\\')
+			return NULL;
+		len = escape_length(p + 1, end);
+		if (!len)
+			return NULL;
+		p += len;
+	}
+}
+
+/* Most numbers are short, log-probabilities long. */
+static const char *skip_digits(const char *p, const char *end)
+{
+	for (int i = 0; i < 4; i++, p++)
+		if (p == end || *p < '0' || *p > '9')
+			return p;
+	for (; end - p >= 8; p += 8) {
+		uint64_t marks = mark_others_than_digits(load8(p));
+
+		if (marks)
+			return p + first_marked(marks);
+	}
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+static const char *scan_digits(const char *p, const char *end)
+{
+	const char *start = p;
+
+	p = skip_digits(p, end);
+	return p > start ? p : NULL;
+}
+
+static const char *scan_number(const char *p, const char *end)
+{
+	if (p < end && *p == '-')
+		p++;
+	if (p < end && *p == '0')
+		p++;
+	else
+		p = scan_digits(p, end);
+	if (p && p < end && *p == '.')
+		p = scan_digits(p + 1, end);
+	if (p && p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		if (p < end && (*p == '+' || *p == '-'))
+			p++;
+		p = scan_digits(p, end);
+	}
+	return p;
+}
+
+static const char *scan_word(const char *p, const char *end, struct span word)
+{
+	if ((size_t)(end - p) < word.len || memcmp(p, word.data, word.len) != 0)
+		return NULL;
+	return p + word.len;
+}
+
+/* A value without parts. */
+static const char *scan_scalar(const char *p, const char *end)
+{
+	switch (*p) {
+	case '"':
+		return scan_string(p, end);
+	case 't':
+		return scan_word(p, end, SPAN("true"));
+	case 'f':
+		return scan_word(p, end, SPAN("false"));
+	case 'n':
+		return scan_word(p, end, SPAN("null"));
+	default:
+		return scan_number(p, end);
+	}
+}
+
+const char *json_scan_key(const char *p, const char *end)
+{
+	if (p == end || *p != '"')
+		return NULL;
+	p = scan_string(p, end);
+	if (!p)
+		return NULL;
+	p = json_skip_space(p, end);
+	return p < end && *p == ':' ? p + 1 : NULL;
+}
+
+/* A smaller object or array is as quickly read again. */
+#define MARKED_LENGTH 96
+
+/* Which brackets are open: one bit a level, set for an object. */
+struct nesting {
+	unsigned char objects[LIMIT_JSON_DEPTH / 8];
+	unsigned depth;
+	struct json_marks *marks; /* to be filled; or NULL */
+	size_t mark[JSON_MARKS];  /* that of each level, as far as it goes */
+};
+
+/* A mark is made when the value opens, so that they are in order. */
+static void open_mark(struct nesting *n, const char *p)
+{
+	struct json_marks *marks = n->marks;
+
+	if (n->depth >= JSON_MARKS)
+		return;
+	n->mark[n->depth] = JSON_MARKS;
+	if (marks->count == JSON_MARKS)
+		return;
+	n->mark[n->depth] = marks->count;
+	marks->items[marks->count++] = span_from(p, 0);
+}
+
+static void close_mark(struct nesting *n, const char *end)
+{
+	struct json_marks *marks = n->marks;
+	struct span *item;
+
+	if (n->depth >= JSON_MARKS || n->mark[n->depth] == JSON_MARKS)
+		return;
+	item = &marks->items[n->mark[n->depth]];
+	item->len = (size_t)(end - item->data);
+	/* Those inside it are smaller still, and gone. */
+	if (item->len < MARKED_LENGTH)
+		marks->count--;
+}
+
+static bool nesting_push(struct nesting *n, bool object)
+{
+	unsigned char bit = (unsigned char)(1u << (n->depth % 8));
+
+	if (n->depth == LIMIT_JSON_DEPTH)
+		return false;
+	if (object)
+		n->objects[n->depth / 8] |= bit;
+	else
+		n->objects[n->depth / 8] &= (unsigned char)~bit;
+	n->depth++;
+	return true;
+}
+
+static bool nesting_in_object(const struct nesting *n)
+{
+	unsigned top = n->depth - 1;
+
+	return n->objects[top / 8] >> (top % 8) & 1u;
+}
+
+/*
+ * After a value: over closing brackets and a comma, to what comes next, and
+ * over the key if that has one.
+ */
+static const char *scan_to_next_value(const char *p, const char *end,
+				      struct nesting *n)
+{
+	while (n->depth) {
+		bool in_object = nesting_in_object(n);
+
+		p = json_skip_space(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == ',') {
+			p = json_skip_space(p + 1, end);
+			if (!in_object)
+				return p;
+			p = json_scan_key(p, end);
+			return p ? json_skip_space(p, end) : NULL;
+		}
+		if (*p++ != (in_object ? '}' : ']'))
+			return NULL;
+		n->depth--;
+		if (n->marks)
+			close_mark(n, p);
+	}
+	return p;
+}
+
+/* At an opening bracket: to the first value in it, or to the bracket's pair. */
+static const char *scan_opening(const char *p, const char *end,
+				struct nesting *n)
+{
+	bool object = *p == '{';
+
+	if (n->marks)
+		open_mark(n, p);
+	if (!nesting_push(n, object))
+		return NULL;
+	p = json_skip_space(p + 1, end);
+	if (p < end && (*p == '}' || *p == ']'))
+		return scan_to_next_value(p, end, n);
+	if (!object)
+		return p;
+	p = json_scan_key(p, end);
+	return p ? json_skip_space(p, end) : NULL;
+}
+
+const char *json_scan_value(const char *p, const char *end,
+			    struct json_marks *marks)
+{
+	struct nesting n;
+
+	n.depth = 0;
+	n.marks = marks;
+	do {
+		if (p == end)
+			return NULL;
+		if (*p == '{' || *p == '[') {
+			p = scan_opening(p, end, &n);
+			continue;
+		}
+		p = scan_scalar(p, end);
+		if (p)
+			p = scan_to_next_value(p, end, &n);
+	} while (p && n.depth);
+	return p;
+}
