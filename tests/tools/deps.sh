@@ -16,7 +16,8 @@ declare -A packages=(
 	[static]="dpkg-dev libssl-dev"
 	[run]="bubblewrap ca-certificates python3-minimal"
 	[bench]="nginx-light"
-	[check]="libcmocka-dev curl jq zstd strace util-linux procps socat openssl"
+	[check]="libcmocka-dev curl jq zstd strace util-linux procps socat openssl
+		python3-jsonschema"
 	[fuzz]="clang libclang-rt-14-dev"
 	[lint]="clang-format clang-tidy shellcheck"
 )
