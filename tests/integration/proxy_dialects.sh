@@ -10,13 +10,13 @@ traces=0
 # asks EXPECTED OWNER FILES OPTIONS REQUEST...: what of ours the requests hold
 asks()
 {
-	local expected=$1 owner=$2 answers=$3 body number=0
+	local expected=$1 owner=$2 stream=$3 body number=0
 	local -a options
 
 	read -ra options <<<"$4"
 	shift 4
-	start_upstream --stream "$wire/$answers.asked.sse" \
-		--body "$wire/$answers.asked.json" --owned-by "$owner" \
+	start_upstream --stream "$wire/$stream.asked.sse" \
+		--body "$wire/$stream.asked.json" --owned-by "$owner" \
 		--save-requests "$tmp/saved"
 	traces=$((traces + 1))
 	start_proxy --trace "$tmp/$traces.jsonl.zst" "${options[@]}"

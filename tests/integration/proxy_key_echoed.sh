@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 key=sk-secret-0123456789
-masked=********************
+masked='********************'
 printf '%s' "$key" >"$tmp/key"
 printf '{"error":{"message":"Incorrect API key %s: see %s"}}' "$key" "$key" \
 	>"$tmp/error"

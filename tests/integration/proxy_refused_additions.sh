@@ -31,7 +31,7 @@ check_record 1 '.upstream.degraded ==
 	.sampling.temperature.source == "injected"'
 
 ask second "$tmp/stream.json"
-check "remembered" equals "$(ls "$tmp/saved" | grep -c body)" 5
+check "remembered" equals "$(find "$tmp/saved" -name '*.body' | wc -l)" 5
 check_record 2 '.upstream.attempts == 1 and
 	(.upstream.degraded | length == 3)'
 
