@@ -23,7 +23,7 @@ retried()
 {
 	check_result ".outcome == \"failed\" and .stop_reason == null
 		and .reward == null and (.error | contains(\"model server\")) and .agent_exit_code == null and
-		(.proxy_turns | length >= 2 and all($1))"
+		(.proxy_turns | length >= 1 and all($1))"
 	use_trace
 	check_record 1 '.complete == false'
 }
