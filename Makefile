@@ -159,9 +159,15 @@ check: ## Install what is missing, build, run all tests (the CI's target)
 check-unit: $(UNIT_BIN) ## Run the unit tests of this flavour
 	$(Q)tests/tools/run.sh $(UNIT_BIN)
 
+ECOSYSTEM_TESTS := $(filter-out %/prepare_llamacpp.sh,\
+	$(wildcard tests/ecosystem/*.sh))
+
 .PHONY: check-ecosystem
-check-ecosystem: ## Tests that need heavy clients (none yet)
-	@echo '0 passed, 0 failed'
+check-ecosystem: ## Tests with real servers and clients, built first (minutes)
+	$(Q)$(DEPS) build run check ecosystem
+	$(Q)$(MAKE) -s -j$$(nproc) all
+	$(Q)tests/ecosystem/prepare_llamacpp.sh
+	$(Q)tests/tools/run.sh -t 300 $(ECOSYSTEM_TESTS)
 
 .PHONY: check-headers
 check-headers: ## Compile every header on its own

@@ -2,10 +2,10 @@
 #
 # Install what is missing: tests/tools/deps.sh GROUP...
 #
-# Groups: build, static, run, bench, check, fuzz, lint (Debian packages, by
-# apt-get, through sudo when not root) and agent (opencode from npm, into
-# build/agent).  What is there already is left alone, so a second call takes no
-# time.
+# Groups: build, static, run, bench, check, ecosystem, fuzz, lint (Debian
+# packages, by apt-get, through sudo when not root) and agent (opencode from npm,
+# into build/agent).  What is there already is left alone, so a second call takes
+# no time.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -18,6 +18,7 @@ declare -A packages=(
 	[bench]="nginx-light"
 	[check]="libcmocka-dev curl jq zstd strace util-linux procps socat openssl
 		python3-jsonschema"
+	[ecosystem]="cmake make g++ python3-venv"
 	[fuzz]="clang libclang-rt-14-dev"
 	[lint]="clang-format clang-tidy shellcheck"
 )
