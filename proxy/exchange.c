@@ -72,7 +72,7 @@ static void send(struct exchange *x, struct span bytes)
 	if (x->agent_gone || !bytes.len)
 		return;
 	http_reply_write(x->http, bytes);
-	x->last_sent_ms = x->last_byte_ms;
+	x->last_sent_ms = clock_monotonic_ms();
 }
 
 static void feed_stream(struct exchange *x, struct span bytes)
@@ -118,7 +118,6 @@ static bool has_its_answer(const struct exchange *x)
 /* Only events that are whole have left, so this is between two. */
 static void send_comment(struct exchange *x)
 {
-	x->last_byte_ms = clock_monotonic_ms();
 	send(x, SPAN(": the model is at work\n\n"));
 }
 
