@@ -170,11 +170,6 @@ bool trace_append(struct trace_writer *w, struct span line, struct error *err)
 	return trace_add(w, line, err) && trace_end_line(w, err);
 }
 
-uint64_t trace_records_found(const struct trace_writer *w)
-{
-	return w->records_found;
-}
-
 uint64_t trace_last_turn(const struct trace_writer *w)
 {
 	return w->last_turn;

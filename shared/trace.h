@@ -26,10 +26,10 @@ struct trace_writer;
 
 struct trace_writer *trace_create(const char *path, struct error *err);
 
-/* How many records the file held when it was opened. */
-uint64_t trace_records_found(const struct trace_writer *writer);
-
-/* The highest number of a turn among them: numbering goes on after it. */
+/*
+ * The highest number of a turn that the file held when it was opened: numbering
+ * goes on after it.
+ */
 uint64_t trace_last_turn(const struct trace_writer *writer);
 
 /*

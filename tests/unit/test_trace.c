@@ -182,7 +182,7 @@ static void test_trace__file_is_the_owners_alone(void **state UNUSED)
 
 	assert_int_equal(stat(compressed, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0600);
-	assert_int_equal(trace_records_found(writer), 0);
+	assert_int_equal(trace_last_turn(writer), 0);
 	trace_writer_free(writer);
 }
 
@@ -324,7 +324,7 @@ static void check_reopened(const char *path)
 	append_records(writer, 1, 3, 400, &all);
 	trace_writer_free(writer);
 	writer = create(path);
-	assert_int_equal(trace_records_found(writer), 3);
+	assert_int_equal(trace_last_turn(writer), 3);
 	check_file(path, &all);
 	append_records(writer, 4, 5, 400, &all);
 	check_file(path, &all);
@@ -351,6 +351,21 @@ static void test_trace__reopened_before_any_record_is_whole(void **state UNUSED)
 	buf_release(&none);
 }
 
+/* Turns end in another order than they began, and a crash takes some away. */
+static void test_trace__numbering_goes_on_after_the_highest(void **state UNUSED)
+{
+	struct trace_writer *writer = create(compressed);
+	struct buf all = test_buf();
+
+	append_records(writer, 5, 5, 10, &all);
+	append_records(writer, 2, 2, 10, &all);
+	trace_writer_free(writer);
+	writer = create(compressed);
+	assert_int_equal(trace_last_turn(writer), 5);
+	trace_writer_free(writer);
+	buf_release(&all);
+}
+
 static void test_trace__drops_only_the_torn_record(void **state UNUSED)
 {
 	struct trace_writer *writer = create(compressed);
@@ -361,7 +376,7 @@ static void test_trace__drops_only_the_torn_record(void **state UNUSED)
 	trace_writer_free(writer);
 	assert_int_equal(truncate(compressed, size_of(compressed) - 30), 0);
 	writer = create(compressed);
-	assert_int_equal(trace_records_found(writer), 3);
+	assert_int_equal(trace_last_turn(writer), 3);
 	append_records(writer, 5, 5, 400, &all);
 	trace_writer_free(writer);
 	check_file(compressed, &all);
@@ -407,7 +422,7 @@ static void test_trace__a_file_in_use_is_refused(void **state UNUSED)
 	check_file(compressed, &all);
 	trace_writer_free(writer);
 	writer = create(compressed);
-	assert_int_equal(trace_records_found(writer), 1);
+	assert_int_equal(trace_last_turn(writer), 1);
 	assert_null(trace_create(compressed, &err));
 	trace_writer_free(writer);
 	buf_release(&all);
@@ -552,6 +567,7 @@ int main(void)
 		TEST(test_trace__damage_ends_the_reading),
 		TEST(test_trace__goes_on_after_what_is_there),
 		TEST(test_trace__reopened_before_any_record_is_whole),
+		TEST(test_trace__numbering_goes_on_after_the_highest),
 		TEST(test_trace__drops_only_the_torn_record),
 		TEST(test_trace__a_foreign_file_is_refused),
 		TEST(test_trace__a_file_in_use_is_refused),
