@@ -82,13 +82,27 @@ static void free_deferred(struct loop *loop)
 	loop->deferred_count = 0;
 }
 
+/* Blocked in between: removing the event brings the default back. */
+static void ignore_from_now(const struct signal_handler *handler)
+{
+	int number = event_get_signal(handler->event);
+	sigset_t only, before;
+
+	sigemptyset(&only);
+	sigaddset(&only, number);
+	sigprocmask(SIG_BLOCK, &only, &before);
+	event_free(handler->event);
+	signal(number, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
 	free_deferred(loop);
 	for (size_t i = 0; i < loop->signal_count; i++)
-		event_free(loop->signals[i].event);
+		ignore_from_now(&loop->signals[i]);
 	event_base_free(loop->base);
 	free(loop->deferred);
 	free(loop);
@@ -224,11 +238,12 @@ bool loop_on_signal(struct loop *loop, int signal_number, loop_signal_fn *fn,
 
 	if (loop->signal_count == SIGNALS)
 		return error_set(err, ERROR_SYSTEM, "too many signals");
-	handler = &loop->signals[loop->signal_count++];
+	handler = &loop->signals[loop->signal_count];
 	handler->fn = fn;
 	handler->arg = arg;
 	handler->event =
 		evsignal_new(loop->base, signal_number, on_signal, handler);
+	loop->signal_count += handler->event != NULL;
 	if (!handler->event || evsignal_add(handler->event, NULL) < 0)
 		return error_set(err, ERROR_SYSTEM, "cannot catch signal %d",
 				 signal_number);

@@ -18,6 +18,11 @@ struct loop_timer;
 struct event_base;
 
 struct loop *loop_new(struct error *err);
+
+/*
+ * The signals of loop_on_signal() are ignored from then on: what the program
+ * has come to is settled, and its exit code must say just that.
+ */
 void loop_free(struct loop *loop);
 
 /* For the I/O modules of shared/ only. */
