@@ -18,7 +18,7 @@ static size_t string_length(struct span text)
 /* A secret may be written with escapes: what counts is what the string says. */
 static bool copy_string(struct span string, struct buf *out, struct error *err)
 {
-	struct json_value value = { JSON_STRING, string };
+	struct json_value value = { .type = JSON_STRING, .text = string };
 	struct json_writer jw;
 	struct buf text;
 	bool ok;

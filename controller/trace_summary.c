@@ -101,7 +101,8 @@ static struct json_value upstream_message(const struct turn *turn)
 
 void turn_line_make(const struct turn *turn, struct turn_line *line)
 {
-	struct json_value finish = { JSON_STRING, turn->finish_reason };
+	struct json_value finish = { .type = JSON_STRING,
+				     .text = turn->finish_reason };
 	uint64_t count;
 	double sum;
 

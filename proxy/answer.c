@@ -196,17 +196,17 @@ static bool take_event(struct answer *answer, const struct sse_event *event,
 		       : pass(answer, event, err);
 }
 
-/* Two walk over the event: what both pass over is found once. */
+/* Two walk over the event: its parts are found once. */
 static bool on_event(const struct sse_event *event, void *arg)
 {
 	struct answer *answer = arg;
-	struct json_marks marks;
+	struct json_index index;
 	bool ok;
 
-	json_mark(&marks, event->data);
-	answer->strip.marks = answer->assembler.marks = &marks;
+	json_index_make(&index, event->data);
+	answer->strip.index = answer->assembler.index = &index;
 	ok = take_event(answer, event, &answer->err);
-	answer->strip.marks = answer->assembler.marks = NULL;
+	answer->strip.index = answer->assembler.index = NULL;
 	return ok;
 }
 

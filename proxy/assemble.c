@@ -176,7 +176,7 @@ static bool add_choices(struct assembler *a, struct json_value choices,
 
 	if (choices.type != JSON_ARRAY)
 		return true;
-	json_open_marked(&c, choices.text, a->marks);
+	json_open_value(&c, choices);
 	json_enter_array(&c);
 	while (json_next_item(&c)) {
 		if (json_peek(&c) != JSON_OBJECT)
@@ -221,7 +221,7 @@ static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 	struct json_value v[ROOT_COUNT];
 	struct json_cursor c;
 
-	json_open_marked(&c, object, a->marks);
+	json_open_indexed(&c, object, a->index);
 	json_pick_next(&c, root_names, v, ROOT_COUNT);
 	if (!json_close(&c)) {
 		/* Behind the end of all choices it bears nothing of them. */

@@ -35,7 +35,7 @@ struct assembler {
 	struct buf chunk_tokens, chunk_ms; /* as the lists of a choice */
 	struct buf response; /* the record's; the upstream's own if `whole` */
 	struct spill *spill; /* for the first choice; NULL: memory */
-	const struct json_marks *marks; /* of the next event, or NULL */
+	const struct json_index *index; /* of the next event, or NULL */
 	bool whole;
 	bool unreadable; /* an event was no JSON object */
 	bool finished;

@@ -75,7 +75,7 @@ static bool delta_is_idle(const struct walk *w, struct json_value delta)
 
 	if (delta.type != JSON_OBJECT)
 		return delta.type == JSON_NULL;
-	json_open(&c, delta.text);
+	json_open_value(&c, delta);
 	json_enter_object(&c);
 	while (json_next_key(&c, &key)) {
 		struct json_value value = JSON_VALUE_NONE;
@@ -148,7 +148,7 @@ static bool is_ours(struct json_value sglext)
 	struct span key;
 	bool ours = sglext.type == JSON_OBJECT;
 
-	json_open(&c, sglext.text);
+	json_open_value(&c, sglext);
 	json_enter_object(&c);
 	while (json_next_key(&c, &key)) {
 		ours &= json_key_is(key, "input_ids") ||
@@ -243,7 +243,7 @@ static bool walk_object(struct walk *w, struct strip *strip, struct span object)
 	strip->finishes = false;
 	strip->moved = SPAN_NONE;
 	*w = (struct walk){ .strip = strip };
-	json_open_marked(&w->c, object, strip->marks);
+	json_open_indexed(&w->c, object, strip->index);
 	if (json_peek(&w->c) != JSON_OBJECT)
 		return false;
 	learn_dialect(strip, object);

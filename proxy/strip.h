@@ -26,7 +26,7 @@ struct strip {
 	bool sglext;                    /* SGLang's event with the token ids */
 	const struct dialect *dialect;  /* as far as it is known */
 	bool null_seen;                 /* an unasked `logprobs:null` came */
-	const struct json_marks *marks; /* of the next text, or NULL */
+	const struct json_index *index; /* of the next text, or NULL */
 
 	/* About the last text: */
 	struct splice_list splices;

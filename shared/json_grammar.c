@@ -12,6 +12,11 @@
 
 #include "shared/limits.h"
 
+static bool is_digit(const char *p, const char *end)
+{
+	return p < end && *p >= '0' && *p <= '9';
+}
+
 static bool is_hex(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
@@ -141,7 +146,7 @@ static const char *scan_string(const char *p, const char *end)
 static const char *skip_digits(const char *p, const char *end)
 {
 	for (int i = 0; i < 4; i++, p++)
-		if (p == end || *p < '0' || *p > '9')
+		if (!is_digit(p, end))
 			return p;
 	for (; end - p >= 8; p += 8) {
 		uint64_t marks = mark_others_than_digits(load8(p));
@@ -149,7 +154,7 @@ static const char *skip_digits(const char *p, const char *end)
 		if (marks)
 			return p + first_marked(marks);
 	}
-	while (p < end && *p >= '0' && *p <= '9')
+	while (is_digit(p, end))
 		p++;
 	return p;
 }
@@ -178,6 +183,14 @@ static const char *scan_number(const char *p, const char *end)
 			p++;
 		p = scan_digits(p, end);
 	}
+	return p;
+}
+
+/* After a number in an array: over all that follow at once. */
+static const char *scan_more_numbers(const char *p, const char *end)
+{
+	while (p && p < end && *p == ',' && is_digit(p + 1, end))
+		p = scan_number(p + 1, end);
 	return p;
 }
 
@@ -216,43 +229,91 @@ const char *json_scan_key(const char *p, const char *end)
 	return p < end && *p == ':' ? p + 1 : NULL;
 }
 
-/* A smaller object or array is as quickly read again. */
-#define MARKED_LENGTH 96
-
-/* Which brackets are open: one bit a level, set for an object. */
-struct nesting {
-	unsigned char objects[LIMIT_JSON_DEPTH / 8];
-	unsigned depth;
-	struct json_marks *marks; /* to be filled; or NULL */
-	size_t mark[JSON_MARKS];  /* that of each level, as far as it goes */
-};
-
-/* A mark is made when the value opens, so that they are in order. */
-static void open_mark(struct nesting *n, const char *p)
+enum json_type json_type_of(int first_byte)
 {
-	struct json_marks *marks = n->marks;
-
-	if (n->depth >= JSON_MARKS)
-		return;
-	n->mark[n->depth] = JSON_MARKS;
-	if (marks->count == JSON_MARKS)
-		return;
-	n->mark[n->depth] = marks->count;
-	marks->items[marks->count++] = span_from(p, 0);
+	switch (first_byte) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_STRING;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n':
+		return JSON_NULL;
+	case '-':
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9':
+		return JSON_NUMBER;
+	default:
+		return JSON_NONE;
+	}
 }
 
-static void close_mark(struct nesting *n, const char *end)
-{
-	struct json_marks *marks = n->marks;
-	struct span *item;
+/*
+ * Which brackets are open: one bit a level, set for an object.  Values that
+ * have at most `indexed` levels around them become parts of the index; `open`
+ * are those whose end is still to come.
+ */
+struct nesting {
+	unsigned char objects[LIMIT_JSON_DEPTH / 8];
+	int depth;
+	bool in_object; /* the innermost */
+	struct json_index *index;
+	int indexed; /* -1: none */
+	uint32_t open[JSON_PARTS_DEPTH + 1];
+};
 
-	if (n->depth >= JSON_MARKS || n->mark[n->depth] == JSON_MARKS)
+/* Where there is no room for all parts there is no index. */
+static void add_part(struct nesting *n, const char *p, size_t len, int role,
+		     enum json_type type)
+{
+	struct json_index *index = n->index;
+
+	if (index->count == JSON_PARTS) {
+		index->count = 0;
+		n->indexed = -1;
 		return;
-	item = &marks->items[n->mark[n->depth]];
-	item->len = (size_t)(end - item->data);
-	/* Those inside it are smaller still, and gone. */
-	if (item->len < MARKED_LENGTH)
-		marks->count--;
+	}
+	index->parts[index->count++] = (struct json_part){
+		.text = { p, len },
+		.size = 1,
+		.role = role,
+		.type = type,
+	};
+}
+
+static void begin_container(struct nesting *n, const char *p)
+{
+	if (n->depth > n->indexed)
+		return;
+	n->open[n->depth] = (uint32_t)n->index->count;
+	add_part(n, p, 0, JSON_PART_VALUE,
+		 *p == '{' ? JSON_OBJECT : JSON_ARRAY);
+}
+
+static void end_container(struct nesting *n, const char *end)
+{
+	struct json_part *part;
+
+	if (n->depth < n->indexed)
+		add_part(n, end - 1, 1, JSON_PART_END, JSON_NONE);
+	if (n->depth > n->indexed)
+		return;
+	part = &n->index->parts[n->open[n->depth]];
+	part->text.len = (size_t)(end - part->text.data);
+	part->size = (uint32_t)n->index->count - n->open[n->depth];
 }
 
 static bool nesting_push(struct nesting *n, bool object)
@@ -266,14 +327,35 @@ static bool nesting_push(struct nesting *n, bool object)
 	else
 		n->objects[n->depth / 8] &= (unsigned char)~bit;
 	n->depth++;
+	n->in_object = object;
 	return true;
 }
 
-static bool nesting_in_object(const struct nesting *n)
+static void nesting_pop(struct nesting *n)
 {
-	unsigned top = n->depth - 1;
+	int top = --n->depth - 1;
 
-	return n->objects[top / 8] >> (top % 8) & 1u;
+	n->in_object = top >= 0 && (n->objects[top / 8] >> (top % 8) & 1u);
+}
+
+/* To the value that a member has. */
+static const char *scan_to_member(const char *p, const char *end,
+				  struct nesting *n)
+{
+	const char *after, *name_end;
+
+	if (p == end || *p != '"')
+		return NULL;
+	name_end = scan_string(p, end);
+	if (!name_end)
+		return NULL;
+	after = json_skip_space(name_end, end);
+	if (after == end || *after != ':')
+		return NULL;
+	if (n->depth <= n->indexed)
+		add_part(n, p, (size_t)(name_end - p), JSON_PART_KEY,
+			 JSON_NONE);
+	return json_skip_space(after + 1, end);
 }
 
 /*
@@ -284,23 +366,17 @@ static const char *scan_to_next_value(const char *p, const char *end,
 				      struct nesting *n)
 {
 	while (n->depth) {
-		bool in_object = nesting_in_object(n);
-
 		p = json_skip_space(p, end);
 		if (p == end)
 			return NULL;
 		if (*p == ',') {
 			p = json_skip_space(p + 1, end);
-			if (!in_object)
-				return p;
-			p = json_scan_key(p, end);
-			return p ? json_skip_space(p, end) : NULL;
+			return n->in_object ? scan_to_member(p, end, n) : p;
 		}
-		if (*p++ != (in_object ? '}' : ']'))
+		if (*p++ != (n->in_object ? '}' : ']'))
 			return NULL;
-		n->depth--;
-		if (n->marks)
-			close_mark(n, p);
+		nesting_pop(n);
+		end_container(n, p);
 	}
 	return p;
 }
@@ -311,27 +387,27 @@ static const char *scan_opening(const char *p, const char *end,
 {
 	bool object = *p == '{';
 
-	if (n->marks)
-		open_mark(n, p);
+	begin_container(n, p);
 	if (!nesting_push(n, object))
 		return NULL;
 	p = json_skip_space(p + 1, end);
 	if (p < end && (*p == '}' || *p == ']'))
 		return scan_to_next_value(p, end, n);
-	if (!object)
-		return p;
-	p = json_scan_key(p, end);
-	return p ? json_skip_space(p, end) : NULL;
+	return object ? scan_to_member(p, end, n) : p;
 }
 
 const char *json_scan_value(const char *p, const char *end,
-			    struct json_marks *marks)
+			    struct json_index *index)
 {
 	struct nesting n;
 
 	n.depth = 0;
-	n.marks = marks;
+	n.in_object = false;
+	n.index = index;
+	n.indexed = index ? JSON_PARTS_DEPTH : -1;
 	do {
+		const char *start = p;
+
 		if (p == end)
 			return NULL;
 		if (*p == '{' || *p == '[') {
@@ -339,8 +415,15 @@ const char *json_scan_value(const char *p, const char *end,
 			continue;
 		}
 		p = scan_scalar(p, end);
-		if (p)
-			p = scan_to_next_value(p, end, &n);
+		if (!p)
+			return NULL;
+		if (n.depth <= n.indexed)
+			add_part(&n, start, (size_t)(p - start),
+				 JSON_PART_VALUE,
+				 json_type_of((unsigned char)*start));
+		else if (n.depth && !n.in_object)
+			p = scan_more_numbers(p, end);
+		p = p ? scan_to_next_value(p, end, &n) : NULL;
 	} while (p && n.depth);
 	return p;
 }

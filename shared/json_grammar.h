@@ -11,7 +11,9 @@
  */
 static inline const char *json_skip_space(const char *p, const char *end)
 {
-	while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+	/* Nearly always there is none, and one comparison tells. */
+	while (p < end && (unsigned char)*p <= ' ' &&
+	       (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 		p++;
 	return p;
 }
@@ -19,11 +21,14 @@ static inline const char *json_skip_space(const char *p, const char *end)
 /* A member's name and its colon. */
 const char *json_scan_key(const char *p, const char *end);
 
+/* The kind of value that a byte begins. */
+enum json_type json_type_of(int first_byte);
+
 /*
- * A value, however deep up to LIMIT_JSON_DEPTH.  `marks`, if not NULL, gets its
- * large parts.
+ * A value, however deep up to LIMIT_JSON_DEPTH.  `index`, if not NULL, is
+ * filled with its parts; its count is 0 when they have no room.
  */
 const char *json_scan_value(const char *p, const char *end,
-			    struct json_marks *marks);
+			    struct json_index *index);
 
 #endif

@@ -11,15 +11,22 @@
 
 void json_open(struct json_cursor *c, struct span source)
 {
-	json_open_marked(c, source, NULL);
+	/* Places are reckoned from its first byte, which nothing has not. */
+	*c = (struct json_cursor){ .source = source.data ? source : SPAN("") };
 }
 
-void json_open_marked(struct json_cursor *c, struct span source,
-		      const struct json_marks *marks)
+void json_open_indexed(struct json_cursor *c, struct span source,
+		       const struct json_index *index)
 {
-	/* Places are reckoned from its first byte, which nothing has not. */
-	*c = (struct json_cursor){ .source = source.data ? source : SPAN(""),
-				   .marks = marks };
+	json_open(c, source);
+	if (index && index->count)
+		c->part = index->parts;
+}
+
+void json_open_value(struct json_cursor *c, struct json_value value)
+{
+	json_open(c, value.text);
+	c->part = value.part;
 }
 
 static bool fail(struct json_cursor *c)
@@ -59,49 +66,53 @@ bool json_close(struct json_cursor *c)
 	return byte < 0 && !c->failed;
 }
 
-static enum json_type type_of(int first_byte)
+/* The index has the value that comes next; the cursor is then before it. */
+static const struct json_part *indexed_value(struct json_cursor *c)
 {
-	switch (first_byte) {
-	case '{':
-		return JSON_OBJECT;
-	case '[':
-		return JSON_ARRAY;
-	case '"':
-		return JSON_STRING;
-	case 't':
-		return JSON_TRUE;
-	case 'f':
-		return JSON_FALSE;
-	case 'n':
-		return JSON_NULL;
-	case '-':
-	case '0':
-	case '1':
-	case '2':
-	case '3':
-	case '4':
-	case '5':
-	case '6':
-	case '7':
-	case '8':
-	case '9':
-		return JSON_NUMBER;
-	default:
-		return JSON_NONE;
-	}
+	const struct json_part *part = c->part;
+
+	if (c->failed || part->role != JSON_PART_VALUE)
+		return NULL;
+	c->pos = (size_t)(part->text.data - c->source.data);
+	return part;
 }
 
 enum json_type json_peek(struct json_cursor *c)
 {
-	return type_of(next_byte(c));
+	const struct json_part *part;
+
+	if (!c->part)
+		return json_type_of(next_byte(c));
+	part = indexed_value(c);
+	return part ? part->type : JSON_NONE;
+}
+
+/* What the index does not look into is walked by the text. */
+static bool enter_indexed(struct json_cursor *c, enum json_type type)
+{
+	const struct json_part *part = indexed_value(c);
+
+	if (!part || part->type != type)
+		return fail(c);
+	c->part = part->size > 1 ? part + 1 : NULL;
+	if (!c->part) {
+		c->resume = part + 1;
+		c->below = 1;
+	}
+	c->pos++;
+	c->fresh = true;
+	return true;
 }
 
 static bool enter(struct json_cursor *c, char bracket)
 {
+	if (c->part)
+		return enter_indexed(c, json_type_of(bracket));
 	if (next_byte(c) != bracket)
 		return fail(c);
 	c->pos++;
 	c->fresh = true;
+	c->below += c->resume != NULL;
 	return true;
 }
 
@@ -115,6 +126,15 @@ bool json_enter_array(struct json_cursor *c)
 	return enter(c, '[');
 }
 
+static void leave(struct json_cursor *c)
+{
+	c->pos++;
+	if (!c->resume || --c->below)
+		return;
+	c->part = c->resume;
+	c->resume = NULL;
+}
+
 /*
  * Past the comma, if one is due.  False at the closing bracket, which is
  * consumed, and on error.
@@ -126,7 +146,7 @@ static bool next_part(struct json_cursor *c, char bracket)
 
 	c->fresh = false;
 	if (byte == bracket) {
-		c->pos++;
+		leave(c);
 		return false;
 	}
 	if (first)
@@ -137,10 +157,38 @@ static bool next_part(struct json_cursor *c, char bracket)
 	return next_byte(c) >= 0 || fail(c);
 }
 
+/* As next_part(): the index knows what is well-formed. */
+static bool next_indexed(struct json_cursor *c)
+{
+	const struct json_part *part = c->part;
+
+	if (c->failed)
+		return false;
+	c->fresh = false;
+	if (part->role != JSON_PART_END)
+		return true;
+	c->pos = (size_t)(part->text.data + 1 - c->source.data);
+	c->part++;
+	return false;
+}
+
+static bool next_indexed_key(struct json_cursor *c, struct span *key)
+{
+	if (!next_indexed(c))
+		return false;
+	if (c->part->role != JSON_PART_KEY)
+		return fail(c);
+	*key = c->part->text;
+	c->part++;
+	return true;
+}
+
 bool json_next_key(struct json_cursor *c, struct span *key)
 {
 	const char *start, *quote;
 
+	if (c->part)
+		return next_indexed_key(c, key);
 	if (!next_part(c, '}'))
 		return false;
 	start = c->source.data + c->pos;
@@ -156,37 +204,41 @@ bool json_next_key(struct json_cursor *c, struct span *key)
 
 bool json_next_item(struct json_cursor *c)
 {
-	return next_part(c, ']');
+	return c->part ? next_indexed(c) : next_part(c, ']');
 }
 
-/* The end of a value that is known to be well-formed; NULL: it is not known. */
-static const char *marked_end(const struct json_marks *marks, const char *p)
+static bool read_indexed(struct json_cursor *c, struct json_value *value)
 {
-	for (size_t i = 0; i < marks->count; i++)
-		if (marks->items[i].data == p)
-			return p + marks->items[i].len;
-	return NULL;
-}
+	const struct json_part *part = indexed_value(c);
 
-static const char *value_end(const struct json_cursor *c, const char *p)
-{
-	const char *end = NULL;
-
-	if (c->marks && (*p == '{' || *p == '['))
-		end = marked_end(c->marks, p);
-	return end ? end : json_scan_value(p, source_end(c), NULL);
+	if (!part)
+		return fail(c);
+	c->pos += part->text.len;
+	c->part += part->size;
+	c->fresh = false;
+	*value = (struct json_value){
+		.type = part->type,
+		.text = part->text,
+		.part = part,
+	};
+	return true;
 }
 
 bool json_read(struct json_cursor *c, struct json_value *value)
 {
-	int first_byte = next_byte(c);
-	const char *start = c->source.data + c->pos;
+	int first_byte;
+	const char *start;
 
-	if (first_byte < 0 || !go_to(c, value_end(c, start)))
+	if (c->part)
+		return read_indexed(c, value);
+	first_byte = next_byte(c);
+	start = c->source.data + c->pos;
+	if (first_byte < 0 ||
+	    !go_to(c, json_scan_value(start, source_end(c), NULL)))
 		return fail(c);
 	c->fresh = false;
 	*value = (struct json_value){
-		.type = type_of(first_byte),
+		.type = json_type_of(first_byte),
 		.text = span_from(start,
 				  c->pos - (size_t)(start - c->source.data)),
 	};
@@ -258,16 +310,22 @@ bool json_find(struct span object, const char *name, struct json_value *value)
 	return true;
 }
 
-void json_mark(struct json_marks *marks, struct span text)
+void json_index_make(struct json_index *index, struct span text)
 {
 	const char *end = text.data + text.len;
 	const char *p = json_skip_space(text.data, end);
 
-	marks->count = 0;
+	index->count = 0;
 	if (p < end)
-		p = json_scan_value(p, end, marks);
-	if (!p || json_skip_space(p, end) != end)
-		marks->count = 0;
+		p = json_scan_value(p, end, index);
+	if (!p || p == text.data || json_skip_space(p, end) != end)
+		index->count = 0;
+	/* Who reads on behind the value finds none. */
+	index->parts[index->count] = (struct json_part){
+		.text = span_from(end, 0),
+		.size = 1,
+		.role = JSON_PART_END,
+	};
 }
 
 bool json_valid(struct span text)

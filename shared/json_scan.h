@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/span.h"
 
@@ -51,6 +52,7 @@ enum json_type {
 struct json_value {
 	enum json_type type;
 	struct span text; /* as in the source; a string with its quotes */
+	const struct json_part *part; /* where an index has it, or NULL */
 };
 
 #define JSON_VALUE_NONE \
@@ -61,7 +63,11 @@ struct json_cursor {
 	size_t pos;  /* of the next byte to look at */
 	bool fresh;  /* a container was entered and nothing read from it yet */
 	bool failed; /* sticky */
-	const struct json_marks *marks; /* NULL: see below */
+
+	/* With an index, see below: */
+	const struct json_part *part;   /* the next; NULL: by the text */
+	const struct json_part *resume; /* after what is walked by the text */
+	unsigned below;                 /* levels of that */
 };
 
 void json_open(struct json_cursor *c, struct span source);
@@ -111,23 +117,39 @@ void json_pick_next(struct json_cursor *c, const char *const *names,
 		    struct json_value *values, size_t count);
 
 /*
- * Where the large objects and arrays of a text are, for several walks over it:
- * they were read once and found well-formed, and a cursor that is given the
- * marks steps over them.  They hold as long as the text is what it was.
+ * For several walks over one text: what its outer levels consist of, found in
+ * one reading that checks all of it.  A cursor that is given the index goes
+ * from part to part and looks at no byte again; where the index ends it goes
+ * by the text.  It holds as long as the text is where and what it was.
  */
-#define JSON_MARKS 32
+#define JSON_PARTS       384
+#define JSON_PARTS_DEPTH 6 /* levels of containers that are looked into */
 
-struct json_marks {
-	struct span items[JSON_MARKS]; /* by rising start */
+struct json_part {
+	struct span text;
+	uint32_t size; /* in parts, with all that is in it; 1: only itself */
+	enum {
+		JSON_PART_VALUE,
+		JSON_PART_KEY, /* its value is the next part */
+		JSON_PART_END, /* the closing bracket */
+	} role;
+	enum json_type type; /* of a value */
+};
+
+struct json_index {
+	struct json_part parts[JSON_PARTS + 1]; /* by start; then an end */
 	size_t count;
 };
 
-/* None, when the text is not one well-formed value. */
-void json_mark(struct json_marks *marks, struct span text);
+/* Empty, when the text is not one well-formed value or has more parts. */
+void json_index_make(struct json_index *index, struct span text);
 
-/* json_open() with marks, which may be NULL. */
-void json_open_marked(struct json_cursor *c, struct span source,
-		      const struct json_marks *marks);
+/* json_open() on the indexed text; an empty index is as none. */
+void json_open_indexed(struct json_cursor *c, struct span source,
+		       const struct json_index *index);
+
+/* On a value that was read, with the index of its cursor, if that had one. */
+void json_open_value(struct json_cursor *c, struct json_value value);
 
 /*
  * The whole text is one JSON value by RFC 8259, its bytes valid UTF-8.  This

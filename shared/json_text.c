@@ -155,11 +155,13 @@ static bool string_matches(struct span quoted, const char *text, bool whole)
 	return matched == expected.len && (exhausted || !whole);
 }
 
-bool json_key_is(struct span key, const char *name)
+bool json_key_equals(struct span key, const char *name)
 {
-	/* Most are told apart by their first byte. */
-	if (key.data[1] != name[0] && key.data[1] != '\\' && name[0])
-		return false;
+	size_t len = strlen(name);
+
+	/* An escape is longer than what it stands for. */
+	if (key.len - 2 <= len)
+		return key.len - 2 == len && !memcmp(key.data + 1, name, len);
 	return string_matches(key, name, true);
 }
 

@@ -25,8 +25,17 @@ struct span json_inside(struct json_value string);
 bool json_unescape(struct json_value string, struct buf *out,
 		   struct error *err) MUST_USE;
 
-/* Is this key (with its quotes), escapes undone, that name? */
-bool json_key_is(struct span key, const char *name);
+/*
+ * Is this key (with its quotes), escapes undone, that name?  Most are told
+ * apart by their first byte.
+ */
+bool json_key_equals(struct span key, const char *name);
+
+static inline bool json_key_is(struct span key, const char *name)
+{
+	return (key.data[1] == name[0] || key.data[1] == '\\' || !name[0]) &&
+	       json_key_equals(key, name);
+}
 
 /* Is this a string whose text, escapes undone, equals / begins with that? */
 bool json_string_is(struct json_value value, const char *text);

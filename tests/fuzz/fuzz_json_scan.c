@@ -1,6 +1,7 @@
 /*
  * The JSON scanner on any bytes: a value read is a value by itself, walking
- * into containers accepts what passing over them accepts, texts are UTF-8.
+ * into containers accepts what passing over them accepts, with an index as
+ * without, texts are UTF-8.
  */
 #include "shared/buf.h"
 #include "shared/json_scan.h"
@@ -44,6 +45,18 @@ static void walk(struct json_cursor *c, unsigned depth)
 	}
 }
 
+static void walk_indexed(struct span text, bool valid)
+{
+	struct json_index index;
+	struct json_cursor c;
+
+	json_index_make(&index, text);
+	MUST(valid || !index.count);
+	json_open_indexed(&c, text, &index);
+	walk(&c, 64);
+	MUST(json_close(&c) || !valid);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct span text = input_span(data, size);
@@ -58,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	walk(&c, 64);
 	/* Levels that are entered do not count for the limit. */
 	MUST(json_close(&c) || !valid);
+	walk_indexed(text, valid);
 	MUST(json_valid(text) == (valid && utf8_valid(text)));
 	if (json_find(text, "a", &value)) {
 		MUST(valid || size > 1024);

@@ -446,51 +446,131 @@ static void test_json_scan__generated_values(void **state UNUSED)
 	}
 }
 
-/* Each mark is one large value, and none is left out but for want of room. */
-static void test_json_scan__marks_are_values(void **state UNUSED)
+/*
+ * One cursor by the index, one by the text: into what is entered at random both
+ * go alike, and they find the same.
+ */
+static void check_alike(struct rng *rng, struct json_cursor *a,
+			struct json_cursor *b)
 {
-	size_t seen = 0;
+	enum json_type type = json_peek(a);
+	struct json_value value_a = JSON_VALUE_NONE, value_b = JSON_VALUE_NONE;
+	struct span key_a, key_b;
 
-	for (uint64_t seed = 0; seed < 3000; seed++) {
+	assert_int_equal(type, json_peek(b));
+	assert_int_equal(a->pos, b->pos);
+	if (type == JSON_OBJECT && !rng_one_in(rng, 4)) {
+		assert_true(json_enter_object(a) && json_enter_object(b));
+		assert_int_equal(a->pos, b->pos);
+		while (json_next_key(a, &key_a)) {
+			assert_true(json_next_key(b, &key_b));
+			check_bytes("key", key_a, key_b);
+			check_alike(rng, a, b);
+		}
+		assert_false(json_next_key(b, &key_b));
+	} else if (type == JSON_ARRAY && !rng_one_in(rng, 4)) {
+		assert_true(json_enter_array(a) && json_enter_array(b));
+		assert_int_equal(a->pos, b->pos);
+		while (json_next_item(a)) {
+			assert_true(json_next_item(b));
+			check_alike(rng, a, b);
+		}
+		assert_false(json_next_item(b));
+	} else {
+		assert_true(json_read(a, &value_a) && json_read(b, &value_b));
+		check_bytes("value", value_a.text, value_b.text);
+		assert_int_equal(value_a.type, value_b.type);
+	}
+	assert_int_equal(a->pos, b->pos);
+}
+
+/* The same from a value on, which was read by the index. */
+static void check_value_alike(struct rng *rng, struct json_value value)
+{
+	struct json_cursor a, b;
+
+	json_open_value(&a, value);
+	json_open(&b, value.text);
+	check_alike(rng, &a, &b);
+	assert_true(json_close(&a) && json_close(&b));
+}
+
+static void test_json_scan__an_index_changes_nothing(void **state UNUSED)
+{
+	size_t indexed = 0;
+
+	for (uint64_t seed = 0; seed < 5000; seed++) {
 		struct rng rng = rng_seeded(seed);
 		struct buf text = test_buf();
-		struct json_marks marks;
+		struct json_index index;
+		struct json_cursor a, b;
 		struct guarded g;
 
-		gen_value(&rng, &text, 6);
+		gen_value(&rng, &text, (unsigned)(seed % 10));
 		g = guard(buf_span(&text));
-		json_mark(&marks, g.text);
-		for (size_t i = 0; i < marks.count; i++) {
-			struct span item = marks.items[i];
-			struct json_value value, again;
-			struct json_cursor c;
-
-			assert_true(!i || marks.items[i - 1].data < item.data);
-			assert_true(item.data >= g.text.data &&
-				    item.len <= g.text.len);
-			json_open(&c, item);
-			assert_true(json_read(&c, &value));
-			assert_true(json_close(&c));
-			/* The cursor that has the marks steps as far. */
-			json_open_marked(
-				&c,
-				span_after(g.text,
-					   (size_t)(item.data - g.text.data)),
-				&marks);
-			assert_true(json_read(&c, &again));
-			check_bytes("marked", again.text, value.text);
-			assert_int_equal(again.type, value.type);
-		}
-		seen += marks.count;
-		/* Of what is malformed nothing is marked. */
+		json_index_make(&index, g.text);
+		json_open_indexed(&a, g.text, &index);
+		json_open(&b, g.text);
+		check_alike(&rng, &a, &b);
+		assert_true(json_close(&a) && json_close(&b));
+		assert_false(json_skip(&a));
+		for (size_t i = 0; i < index.count; i++)
+			if (index.parts[i].role == JSON_PART_VALUE)
+				check_value_alike(&rng,
+						  (struct json_value){
+							  index.parts[i].type,
+							  index.parts[i].text,
+							  &index.parts[i] });
+		indexed += index.count > 0;
+		/* What is malformed has none. */
 		text.len--;
-		json_mark(&marks, buf_span(&text));
+		json_index_make(&index, buf_span(&text));
 		if (strchr("]}\"", text.data[text.len]))
-			assert_int_equal(marks.count, 0);
+			assert_int_equal(index.count, 0);
 		guard_free(&g);
 		buf_release(&text);
 	}
-	assert_true(seen > 100);
+	assert_true(indexed > 4000);
+}
+
+static void test_json_scan__more_parts_than_room_is_no_index(
+	void **state UNUSED)
+{
+	struct json_index index;
+	struct error err;
+	struct buf text;
+
+	for (size_t items = JSON_PARTS - 4; items < JSON_PARTS + 2; items++) {
+		text = test_buf();
+		for (size_t i = 0; i < items; i++)
+			assert_true(buf_add(&text, i ? SPAN(",1") : SPAN("[1"),
+					    &err));
+		assert_true(buf_add(&text, SPAN("]"), &err));
+		json_index_make(&index, buf_span(&text));
+		assert_int_equal(index.count,
+				 items + 2 <= JSON_PARTS ? items + 2 : 0);
+		buf_release(&text);
+	}
+}
+
+/* Errors stick with an index as without. */
+static void test_json_scan__an_index_refuses_another_kind(void **state UNUSED)
+{
+	struct span text = SPAN("{\"a\":[1]}");
+	struct json_index index;
+	struct json_cursor c;
+	struct span key;
+
+	json_index_make(&index, text);
+	json_open_indexed(&c, text, &index);
+	assert_false(json_enter_array(&c));
+	assert_int_equal(json_peek(&c), JSON_NONE);
+	assert_false(json_skip(&c));
+	json_open_indexed(&c, text, &index);
+	assert_true(json_enter_object(&c) && json_next_key(&c, &key));
+	assert_false(json_enter_object(&c));
+	assert_false(json_next_key(&c, &key));
+	assert_false(json_close(&c));
 }
 
 int main(void)
@@ -518,7 +598,10 @@ int main(void)
 			test_json_scan__entering_another_kind_is_an_error),
 		cmocka_unit_test(test_json_scan__close_demands_the_end),
 		cmocka_unit_test(test_json_scan__generated_values),
-		cmocka_unit_test(test_json_scan__marks_are_values),
+		cmocka_unit_test(test_json_scan__an_index_changes_nothing),
+		cmocka_unit_test(
+			test_json_scan__more_parts_than_room_is_no_index),
+		cmocka_unit_test(test_json_scan__an_index_refuses_another_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
