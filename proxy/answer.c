@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proxy/data_lines.h"
 #include "proxy/reply.h"
 #include "shared/limits.h"
 #include "shared/mem.h"
@@ -38,32 +39,18 @@ void answer_release(struct answer *answer)
 	free(answer->insert_at);
 }
 
-/*
- * Data of several lines, which JSON allows but no server at hand sends: edited
- * as the text that it is, then written as lines again.
- */
+/* Data of several lines: edited where they stand, with all that is beside. */
 static bool pass_edited_lines(struct answer *answer,
 			      const struct sse_event *event, struct buf *to,
 			      struct error *err)
 {
-	struct span rest;
-	struct buf text;
+	struct splice_list edits = SPLICE_LIST_INIT;
 	bool ok;
 
-	buf_init(&text, LIMIT_SSE_EVENT + 1);
-	ok = splice_apply(&answer->strip.splices, event->data, &text, err);
-	rest = buf_span(&text);
-	while (ok && rest.len) {
-		const char *end = memchr(rest.data, '\n', rest.len);
-		size_t len = end ? (size_t)(end - rest.data) : rest.len;
-
-		ok = buf_add(to, SPAN("data: "), err) &&
-		     buf_add(to, span_from(rest.data, len), err) &&
-		     buf_add(to, SPAN("\n"), err);
-		rest = span_after(rest, end ? len + 1 : len);
-	}
-	buf_release(&text);
-	return ok && buf_add(to, SPAN("\n"), err);
+	data_lines_splices(event, &answer->strip.splices, &edits);
+	ok = splice_apply(&edits, event->raw, to, err);
+	splice_release(&edits);
+	return ok;
 }
 
 static bool pass_edited(struct answer *answer, const struct sse_event *event,
@@ -124,20 +111,30 @@ static bool must_wait(const struct answer *answer)
 	       (answer->strip.finishes || answer->waiting.len);
 }
 
+/* From where a moved member belongs to the end of the edited event. */
+static size_t length_behind_moved(const struct strip *strip,
+				  const struct sse_event *event)
+{
+	struct splice_list edits = SPLICE_LIST_INIT;
+	size_t at = data_lines_offset(event, strip->moved_at), len;
+
+	data_lines_splices(event, &strip->splices, &edits);
+	len = splice_length_from(&edits, event->raw.len, at);
+	splice_release(&edits);
+	return len;
+}
+
 /* The event is the last in `waiting`: remember where its member will go. */
 static void note_insertion(struct answer *answer, const struct sse_event *event)
 {
-	const char *raw_end = event->raw.data + event->raw.len;
-	size_t behind; /* the data, in bytes */
-
-	if (!answer->strip.finishes || !event->data_in_raw)
+	if (!answer->strip.finishes)
 		return;
-	behind = (size_t)(raw_end - event->data.data) - event->data.len;
 	answer->insert_at =
 		xrealloc_array(answer->insert_at, answer->insert_count + 1,
 			       sizeof(*answer->insert_at));
 	answer->insert_at[answer->insert_count++] =
-		answer->waiting.len - behind - answer->strip.moved_from_end;
+		answer->waiting.len -
+		length_behind_moved(&answer->strip, event);
 }
 
 /* An error may quote the key. */

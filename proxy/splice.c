@@ -73,6 +73,16 @@ bool splice_apply(const struct splice_list *list, struct span source,
 	return buf_add(out, span_after(source, pos), err);
 }
 
+size_t splice_length_from(const struct splice_list *list, size_t len, size_t at)
+{
+	len -= at;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].at >= at)
+			len = len - list->items[i].cut +
+			      list->items[i].text.len;
+	return len;
+}
+
 void cutter_begin(struct member_cutter *cutter, struct splice_list *list,
 		  size_t inside)
 {

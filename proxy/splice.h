@@ -45,6 +45,13 @@ bool splice_apply(const struct splice_list *list, struct span source,
 		  struct buf *out, struct error *err) MUST_USE;
 
 /*
+ * How many bytes of the edited source, `len` long before, come from its offset
+ * `at` on or are put in there.
+ */
+size_t splice_length_from(const struct splice_list *list, size_t len,
+			  size_t at);
+
+/*
  * Taking members out of a JSON object, with exactly one adjoining comma each
  * and the white space between, while walking it:
  *

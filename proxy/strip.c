@@ -190,19 +190,6 @@ static bool strip_root_member(struct walk *w, struct span key,
 	return false;
 }
 
-/* The edited text's bytes from there to its end. */
-static size_t edited_length_from(const struct walk *w, size_t at)
-{
-	const struct splice_list *list = &w->strip->splices;
-	size_t len = w->c.source.len - at;
-
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i].at >= at)
-			len = len - list->items[i].cut +
-			      list->items[i].text.len;
-	return len;
-}
-
 static void strip_root(struct walk *w)
 {
 	struct member_cutter cutter;
@@ -224,10 +211,9 @@ static void strip_root(struct walk *w)
 		cutter_member(&cutter, offset_of(w, key), w->c.pos, cut);
 	}
 	cutter_end(&cutter);
-	w->strip->moved_from_end =
-		edited_length_from(w, w->strip->dialect->moved_after_choices
-					      ? choices_end
-					      : w->c.pos - 1);
+	w->strip->moved_at = w->strip->dialect->moved_after_choices
+				     ? choices_end
+				     : w->c.pos - 1;
 }
 
 static void learn_dialect(struct strip *strip, struct span object)

@@ -30,11 +30,10 @@ struct strip {
 
 	/* About the last text: */
 	struct splice_list splices;
-	bool finishes;         /* it has a finish_reason */
-	struct span moved;     /* of a dropped usage event: "NAME":VALUE that
+	bool finishes;     /* it has a finish_reason */
+	struct span moved; /* of a dropped usage event: "NAME":VALUE that
 			      belongs into the finishing event; or empty */
-	size_t moved_from_end; /* of a finishing event: where that goes, in
-				  bytes before its end once it is edited */
+	size_t moved_at;   /* of a finishing event: where that goes */
 };
 
 enum strip_result {

@@ -79,12 +79,13 @@ static bool add_data(struct sse_parser *sse, struct sse_event *event,
 static bool read_fields(struct sse_parser *sse, struct sse_event *event,
 			struct error *err)
 {
-	struct span text = event->raw;
+	struct span text;
 	bool comment = false, field = false;
 
-	if (!sse->started && span_starts_with(text, "\xEF\xBB\xBF"))
-		text = span_after(text, 3);
+	if (!sse->started && span_starts_with(event->text, "\xEF\xBB\xBF"))
+		event->text = span_after(event->text, 3);
 	sse->started = true;
+	text = event->text;
 	while (text.len) {
 		struct span line = take_line(&text);
 		struct span name, value;
@@ -108,7 +109,7 @@ static bool report(struct sse_parser *sse, struct span raw,
 		   sse_event_fn *on_event, void *arg, bool *go_on,
 		   struct error *err)
 {
-	struct sse_event event = { .raw = raw };
+	struct sse_event event = { .raw = raw, .text = raw };
 
 	if (!read_fields(sse, &event, err))
 		return false;
@@ -188,6 +189,19 @@ bool sse_finish(struct sse_parser *sse, sse_event_fn *on_event, void *arg,
 	if (!span_trim(rest).len)
 		return true;
 	return report(sse, rest, on_event, arg, &go_on, err);
+}
+
+bool sse_next_data(struct span *text, struct span *value)
+{
+	while (text->len) {
+		struct span line = take_line(text);
+		struct span name;
+
+		split_field(line, &name, value);
+		if (span_is(name, "data"))
+			return true;
+	}
+	return false;
 }
 
 bool sse_write_data(struct buf *out, struct span text, struct error *err)

@@ -22,6 +22,7 @@
  */
 struct sse_event {
 	struct span raw;   /* with its blank line, ready to be passed on */
+	struct span text;  /* its lines: `raw` without a byte order mark */
 	struct span name;  /* of the last `event:` field; empty if none */
 	struct span data;  /* the `data:` lines, joined by \n; empty if none */
 	bool has_data;     /* there was a `data:` line, maybe an empty one */
@@ -56,6 +57,12 @@ bool sse_feed(struct sse_parser *sse, struct span bytes, sse_event_fn *on_event,
 struct span sse_rest(const struct sse_parser *sse);
 bool sse_finish(struct sse_parser *sse, sse_event_fn *on_event, void *arg,
 		struct error *err) MUST_USE;
+
+/*
+ * The next `data:` line's value; `text` (of an event, at first) moves past that
+ * line.  The values, joined by \n, are the event's data.  False: no more.
+ */
+bool sse_next_data(struct span *text, struct span *value);
 
 /* Add "data: TEXT\n\n"; the text must hold no line break. */
 bool sse_write_data(struct buf *out, struct span text,

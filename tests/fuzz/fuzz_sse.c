@@ -13,11 +13,28 @@ struct seen {
 	struct buf raw, data;
 };
 
+/* The lines of data, one by one, are the data. */
+static void check_lines(const struct sse_event *event)
+{
+	struct span text = event->text, left = event->data, value;
+
+	for (bool more = false; sse_next_data(&text, &value); more = true) {
+		MUST(event->has_data);
+		MUST(!more || span_starts_with(left, "\n"));
+		left = span_after(left, more);
+		MUST(left.len >= value.len &&
+		     span_equals(span_from(left.data, value.len), value));
+		left = span_after(left, value.len);
+	}
+	MUST(!left.len);
+}
+
 static bool on_event(const struct sse_event *event, void *arg)
 {
 	struct seen *seen = arg;
 	struct error err;
 
+	check_lines(event);
 	MUST(buf_add(&seen->raw, event->raw, &err));
 	if (event->has_data)
 		MUST(buf_add(&seen->data, event->name, &err) &&

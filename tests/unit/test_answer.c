@@ -279,9 +279,67 @@ static void test_answer__data_of_several_lines_is_edited(void **state UNUSED)
 		"event: x\ndata: {\"id\":1,\ndata: \"choices\":[{\"delta\":"
 		"{\"content\":\"a\"},\ndata: \"token_ids\":[1]}],\n"
 		"data: \"kv_transfer_params\":1}\n\n" FINISH DONE,
-		"data: {\"id\":1,\ndata: \"choices\":[{\"delta\":"
+		"event: x\ndata: {\"id\":1,\ndata: \"choices\":[{\"delta\":"
 		"{\"content\":\"a\"},\ndata: \"token_ids\":null}],\n"
 		"data: \"kv_transfer_params\":1}\n\n" FINISH DONE);
+}
+
+/* What is beside the data stays, as do the ends of the lines. */
+static void test_answer__other_lines_of_an_edited_event_stay(
+	void **state UNUSED)
+{
+	check_passed(
+		&everything,
+		"\xEF\xBB\xBF: a\r\nid: 7\r\ndata:{\"id\":1,\r\nretry: 5\r\n"
+		"data: \"choices\":[{\"delta\":{\"content\":\"a\"},\r\n"
+		"data:  \"token_ids\":[1]}],\r\n: b\r\n"
+		"data: \"kv_transfer_params\":1}\r\nevent: x\r\n\r\n" FINISH
+			DONE,
+		"\xEF\xBB\xBF: a\r\nid: 7\r\ndata:{\"id\":1,\r\nretry: 5\r\n"
+		"data: \"choices\":[{\"delta\":{\"content\":\"a\"},\r\n"
+		"data:  \"token_ids\":null}],\r\n: b\r\n"
+		"data: \"kv_transfer_params\":1}\r\nevent: x\r\n\r\n" FINISH
+			DONE);
+	check_passed(&everything,
+		     ": a\nid: 7\ndata: {\"choices\":[{\"delta\":{\"content\":"
+		     "\"a\"},\"logprobs\":{}}]}\nevent: x\n\n" FINISH DONE,
+		     ": a\nid: 7\ndata: {\"choices\":[{\"delta\":{\"content\":"
+		     "\"a\"}}]}\nevent: x\n\n" FINISH DONE);
+}
+
+/* Lines that nothing is left of go, and those that a cut joins become one. */
+static void test_answer__lines_that_are_cut_go(void **state UNUSED)
+{
+	check_passed(
+		&everything,
+		"data: {\ndata:   \"choices\": [{\n"
+		"data:     \"delta\": {\"content\": \"a\"},\n"
+		"data:     \"logprobs\": {\ndata:       \"content\": []\n"
+		"data:     },\ndata:     \"index\": 0,\n"
+		"data:     \"logprobs\": {}\ndata:   }]\ndata: }\n\n" FINISH
+			DONE,
+		"data: {\ndata:   \"choices\": [{\n"
+		"data:     \"delta\": {\"content\": \"a\"},\n"
+		"data:     \"index\": 0\n"
+		"data:   }]\ndata: }\n\n" FINISH DONE);
+	/* With something between them they stay, one of them empty. */
+	check_passed(
+		&everything,
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\n"
+		"id: 1\ndata: \"logprobs\":{}\n: b\ndata: }]}\n\n" FINISH DONE,
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}\n"
+		"id: 1\ndata: \n: b\ndata: }]}\n\n" FINISH DONE);
+}
+
+static void test_answer__last_lines_without_blank_line_are_edited(
+	void **state UNUSED)
+{
+	check_passed(&everything,
+		     FINISH
+		     "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},"
+		     "\ndata: \"logprobs\":{}}]}",
+		     FINISH "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}"
+			    "}]}");
 }
 
 #define USAGE_EVENT                                    \
@@ -298,6 +356,21 @@ static void test_answer__a_moved_member_goes_back(void **state UNUSED)
 		"data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\","
 		"\"token_ids\":null}],\"system_fingerprint\":\"fp\","
 		"\"prompt_token_ids\":null}\n\n: ping\n\n" DONE);
+}
+
+static void test_answer__a_moved_member_goes_back_into_lines(
+	void **state UNUSED)
+{
+	check_passed(
+		&everything,
+		"id: 1\ndata: {\"id\":1,\"choices\":[{\"finish_reason\":\n"
+		"data: \"stop\",\"token_ids\":[1]}],\n: b\n"
+		"data: \"prompt_token_ids\":[1,\ndata: 2]}\n"
+		"event: x\n\n" USAGE_EVENT DONE,
+		"id: 1\ndata: {\"id\":1,\"choices\":[{\"finish_reason\":\n"
+		"data: \"stop\",\"token_ids\":null}],\"system_fingerprint\":"
+		"\"fp\",\n: b\ndata: \"prompt_token_ids\":null}\n"
+		"event: x\n\n" DONE);
 }
 
 static void test_answer__who_waits_for_a_member_leaves_without(
@@ -394,7 +467,14 @@ int main(void)
 			test_answer__an_error_of_the_upstreams_is_enough),
 		cmocka_unit_test(test_answer__a_last_event_without_blank_line),
 		cmocka_unit_test(test_answer__data_of_several_lines_is_edited),
+		cmocka_unit_test(
+			test_answer__other_lines_of_an_edited_event_stay),
+		cmocka_unit_test(test_answer__lines_that_are_cut_go),
+		cmocka_unit_test(
+			test_answer__last_lines_without_blank_line_are_edited),
 		cmocka_unit_test(test_answer__a_moved_member_goes_back),
+		cmocka_unit_test(
+			test_answer__a_moved_member_goes_back_into_lines),
 		cmocka_unit_test(
 			test_answer__who_waits_for_a_member_leaves_without),
 		cmocka_unit_test(test_answer__an_event_without_end_is_an_error),

@@ -276,13 +276,15 @@ static void check_place(const char *event, const char *expected)
 {
 	struct strip strip = everything;
 	struct buf out = test_buf(), marked = test_buf();
-	size_t at;
+	size_t behind, at;
 
 	assert_int_not_equal(strip_event(&strip, span_of(event)), STRIP_DROP);
 	assert_true(strip.finishes);
 	edit(&strip, span_of(event), &out);
-	assert_true(strip.moved_from_end <= out.len);
-	at = out.len - strip.moved_from_end;
+	behind = splice_length_from(&strip.splices, strlen(event),
+				    strip.moved_at);
+	assert_true(behind <= out.len);
+	at = out.len - behind;
 	put(&marked, span_from(out.data, at));
 	put(&marked, SPAN("^"));
 	put(&marked, span_after(buf_span(&out), at));
