@@ -30,6 +30,7 @@ struct entry {
 	void *arg;
 	bool ok;
 	struct error err;
+	struct error missing; /* why it was written without them, if it was */
 };
 
 struct queue {
@@ -78,48 +79,78 @@ static bool add_piece(struct span piece, void *arg, struct error *err)
 	return trace_add(r->trace, piece, err);
 }
 
-/*
- * The log-probabilities go from the spill to the encoder a piece at a time.  If
- * they cannot be read the line is broken off: its error is the record's.
- */
 /* A server may quote the key anywhere. */
-static bool made_line(struct recorder *r, bool made)
+static bool make_line(struct recorder *r, const struct turn *turn,
+		      size_t *logprobs_at, struct error *err)
 {
-	r->lost += !made;
+	bool made;
+
+	buf_clear(&r->line);
+	made = logprobs_at
+		       ? turn_encode_around(turn, &r->line, logprobs_at, err)
+		       : turn_encode(turn, &r->line, err);
 	if (r->line.len)
 		log_mask_bytes(r->line.data, r->line.len);
 	return made;
 }
 
-static bool write_spilled(struct recorder *r, struct entry *entry)
+static bool write_whole(struct recorder *r, const struct turn *turn,
+			struct error *err)
 {
-	struct error *err = &entry->err, ignored;
-	struct span line;
-	size_t at;
-
-	if (!made_line(r, turn_encode_around(&entry->turn, &r->line, &at, err)))
-		return false;
-	line = buf_span(&r->line);
-	if (trace_add(r->trace, span_from(line.data, at), err) &&
-	    spool_each(entry->logprobs, add_piece, r, err) &&
-	    trace_add(r->trace, span_after(line, at), err))
-		return trace_end_line(r->trace, err);
-	if (!trace_end_line(r->trace, &ignored))
-		error_wrap(err, "%s", ignored.text);
+	if (make_line(r, turn, NULL, err)) {
+		if (trace_append(r->trace, buf_span(&r->line), err))
+			return true;
+		if (trace_kept(r->trace))
+			return false;
+	}
+	r->lost++;
 	return false;
 }
 
-static bool write_whole(struct recorder *r, struct entry *entry)
+/* What cannot be had is left out; all else is a record, and says so. */
+static bool write_without(struct recorder *r, struct entry *entry)
 {
-	return made_line(r, turn_encode(&entry->turn, &r->line, &entry->err)) &&
-	       trace_append(r->trace, buf_span(&r->line), &entry->err);
+	struct turn turn = entry->turn;
+
+	entry->missing = entry->err;
+	error_wrap(&entry->missing, "the proxy lost the log-probabilities");
+	turn.token_status = TOKENS_MISMATCH;
+	turn.complete = false;
+	if (!turn.abort_reason.len)
+		turn.abort_reason = span_of(entry->missing.text);
+	return write_whole(r, &turn, &entry->err);
+}
+
+/* The log-probabilities go from the spill to the encoder piece by piece. */
+static bool add_spilled(struct recorder *r, struct entry *entry)
+{
+	struct error *err = &entry->err;
+	struct span line;
+	size_t at;
+
+	if (!make_line(r, &entry->turn, &at, err))
+		return false;
+	line = buf_span(&r->line);
+	return trace_add(r->trace, span_from(line.data, at), err) &&
+	       spool_each(entry->logprobs, add_piece, r, err) &&
+	       trace_add(r->trace, span_after(line, at), err);
+}
+
+static bool write_spilled(struct recorder *r, struct entry *entry)
+{
+	if (!add_spilled(r, entry))
+		trace_drop_line(r->trace);
+	else if (trace_end_line(r->trace, &entry->err))
+		return true;
+	else if (trace_kept(r->trace))
+		return false;
+	return write_without(r, entry);
 }
 
 static void write_entry(struct recorder *r, struct entry *entry)
 {
-	buf_clear(&r->line);
 	entry->ok = entry->logprobs ? write_spilled(r, entry)
-				    : write_whole(r, entry);
+				    : write_whole(r, &entry->turn, &entry->err);
 	if (r->line.alloc > LINE_KEPT)
 		buf_release(&r->line);
 }
@@ -150,6 +181,14 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
+/* One that cannot be read from is given nothing more. */
+static void note_missing(struct recorder *r, const struct entry *entry)
+{
+	log_error("octap-proxy", "turn %llu: %s",
+		  (unsigned long long)entry->turn.number, entry->missing.text);
+	spill_give_up(r->spill);
+}
+
 static void on_written(int fd, void *arg)
 {
 	struct recorder *r = arg;
@@ -165,6 +204,8 @@ static void on_written(int fd, void *arg)
 		if (!entry)
 			return;
 		r->errors += !entry->ok;
+		if (entry->ok && entry->missing.kind != ERROR_NONE)
+			note_missing(r, entry);
 		entry->on_done(entry->ok ? NULL : &entry->err, entry->arg);
 		free(entry);
 	}

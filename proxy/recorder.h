@@ -32,7 +32,8 @@ struct spill *recorder_spill(const struct recorder *recorder);
  * Record a turn; `on_done` comes exactly once.  What the turn borrows must stay
  * as it is until then, and so must its log-probabilities if they are spilled
  * (else NULL).  After a failure the record is kept, and written before
- * the next one or at the close.
+ * the next one or at the close.  One whose log-probabilities cannot be read is
+ * written without them, as not complete.
  */
 void recorder_append(struct recorder *recorder, const struct turn *turn,
 		     const struct spool *logprobs, recorder_done_fn *on_done,

@@ -16,7 +16,7 @@
 
 struct spill {
 	int fd;
-	bool failed;     /* a write did: no more of them */
+	bool failed;     /* a write or read did: no more of them */
 	uint32_t length; /* of the file, in extents */
 	uint32_t *unused;
 	uint32_t unused_count;
@@ -63,6 +63,11 @@ void spill_free(struct spill *spill)
 	close(spill->fd);
 	free(spill->unused);
 	free(spill);
+}
+
+void spill_give_up(struct spill *spill)
+{
+	spill->failed = true;
 }
 
 uint64_t spill_size(const struct spill *spill)

@@ -27,6 +27,9 @@ struct spill;
 struct spill *spill_open(const char *beside);
 void spill_free(struct spill *spill);
 
+/* Let nothing more into the file: it cannot be read. */
+void spill_give_up(struct spill *spill);
+
 /* Bytes in the file now. */
 uint64_t spill_size(const struct spill *spill);
 

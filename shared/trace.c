@@ -6,6 +6,9 @@
  * old one in a single pwrite; a crash in between leaves at worst a frame
  * without its seal, which loses no earlier record.  No content checksum: the
  * seal could not know it.
+ *
+ * What an encoder was given it refers to later.  After a line that was dropped
+ * half-way it begins afresh, with another frame behind the seal.
  */
 #include "shared/trace.h"
 
@@ -46,6 +49,10 @@ struct trace_writer {
 	ZSTD_CCtx *encoder; /* made at the first record */
 	off_t end;          /* of what is safely in the file, seal excluded */
 	struct buf pending; /* bytes for `end`, not yet written */
+	size_t line_start;  /* in `pending`, of the line under way */
+	bool in_line;
+	bool frame_over; /* the next line begins another */
+	bool kept;       /* what could not be written is in `pending` */
 	uint64_t records_found;
 	uint64_t last_turn; /* of them */
 };
@@ -129,11 +136,14 @@ static bool compress(struct trace_writer *w, struct span text,
 	do {
 		ZSTD_outBuffer out;
 
-		if (!buf_reserve(&w->pending, ZSTD_CStreamOutSize(), err))
+		/* There must always be room for a seal. */
+		if (!buf_reserve(&w->pending, ZSTD_CStreamOutSize() + SEAL.len,
+				 err))
 			return error_wrap(err, "unwritten records");
 		out = (ZSTD_outBuffer){
 			.dst = w->pending.data + w->pending.len,
-			.size = w->pending.alloc - w->pending.len - 1,
+			.size = w->pending.alloc - w->pending.len - SEAL.len -
+				1,
 		};
 		left = ZSTD_compressStream2(w->encoder, &out, &in, directive);
 		if (ZSTD_isError(left))
@@ -144,30 +154,64 @@ static bool compress(struct trace_writer *w, struct span text,
 	return true;
 }
 
-bool trace_add(struct trace_writer *w, struct span part, struct error *err)
+static bool begin_line(struct trace_writer *w, struct error *err)
 {
+	if (w->in_line)
+		return true;
+	w->in_line = true;
+	w->line_start = w->pending.len;
 	if (!w->compressed)
-		return buf_add(&w->pending, part, err);
+		return true;
 	if (!w->encoder && !make_encoder(w, err))
 		return false;
-	return compress(w, part, ZSTD_e_continue, err);
+	if (w->frame_over && !buf_add(&w->pending, SEAL, err))
+		return false;
+	w->frame_over = false;
+	return true;
+}
+
+bool trace_add(struct trace_writer *w, struct span part, struct error *err)
+{
+	if (!begin_line(w, err))
+		return false;
+	return w->compressed ? compress(w, part, ZSTD_e_continue, err)
+			     : buf_add(&w->pending, part, err);
+}
+
+void trace_drop_line(struct trace_writer *w)
+{
+	if (!w->in_line)
+		return;
+	w->in_line = false;
+	w->pending.len = w->line_start;
+	if (!w->encoder)
+		return;
+	ZSTD_CCtx_reset(w->encoder, ZSTD_reset_session_only);
+	w->frame_over = w->end || w->pending.len;
 }
 
 bool trace_end_line(struct trace_writer *w, struct error *err)
 {
-	if (!w->compressed)
-		return buf_add(&w->pending, SPAN("\n"), err) &&
-		       trace_flush(w, err);
-	return compress(w, SPAN("\n"), ZSTD_e_flush, err) &&
-	       trace_flush(w, err);
+	w->kept = w->compressed ? compress(w, SPAN("\n"), ZSTD_e_flush, err)
+				: buf_add(&w->pending, SPAN("\n"), err);
+	if (!w->kept)
+		trace_drop_line(w);
+	w->in_line = false;
+	return w->kept && trace_flush(w, err);
 }
 
 bool trace_append(struct trace_writer *w, struct span line, struct error *err)
 {
-	/* Of a plain line that is too long no part may stay. */
-	if (!w->compressed && !buf_reserve(&w->pending, line.len + 1, err))
-		return false;
-	return trace_add(w, line, err) && trace_end_line(w, err);
+	if (trace_add(w, line, err))
+		return trace_end_line(w, err);
+	trace_drop_line(w);
+	w->kept = false;
+	return false;
+}
+
+bool trace_kept(const struct trace_writer *w)
+{
+	return w->kept;
 }
 
 uint64_t trace_last_turn(const struct trace_writer *w)

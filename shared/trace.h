@@ -10,7 +10,7 @@
 /*
  * A trace file: the records of one rollout, one line each.
  *
- * A path that ends in ".zst" is one zstd frame (RFC 8878) that every reader can
+ * A path that ends in ".zst" is a zstd frame (RFC 8878) that every reader can
  * read whole at every moment: each append flushes the encoder and ends the
  * frame anew with an empty last block, which the next append overwrites.  One
  * encoder lives as long as the writer, so the history that each request repeats
@@ -34,18 +34,24 @@ uint64_t trace_last_turn(const struct trace_writer *writer);
 
 /*
  * Append one line (given without its line feed).  On failure the file is as it
- * was before, and the record is kept and written before the next one.
+ * was before, and the line is kept and written before the next one, or if that
+ * cannot be (trace_kept()) it is dropped.
  */
 bool trace_append(struct trace_writer *writer, struct span line,
 		  struct error *err) MUST_USE;
 
 /*
- * The same in parts: trace_add() all of the line, then trace_end_line().  Once
- * a part is added the line must be ended, if only as a broken one.
+ * The same in parts: trace_add() all of the line, then trace_end_line().  A
+ * line whose parts cannot all be had or added must be dropped: it is then as if
+ * it had never been begun, but that another frame begins with the next one.
  */
 bool trace_add(struct trace_writer *writer, struct span part,
 	       struct error *err) MUST_USE;
 bool trace_end_line(struct trace_writer *writer, struct error *err) MUST_USE;
+void trace_drop_line(struct trace_writer *writer);
+
+/* Was the last line kept that could not be appended or ended? */
+bool trace_kept(const struct trace_writer *writer);
 
 /* Write what an earlier failure left over, if anything. */
 bool trace_flush(struct trace_writer *writer, struct error *err) MUST_USE;

@@ -314,6 +314,58 @@ static void test_trace__damage_ends_the_reading(void **state UNUSED)
 	buf_release(&all);
 }
 
+/* --- Lines that cannot be had whole. ------------------------------------ */
+
+/* The beginning of one, of which some is likely to be compressed already. */
+static void drop_line(struct trace_writer *writer, unsigned i, size_t size)
+{
+	struct buf line = test_buf();
+	struct error err;
+
+	make_record(&line, i, size);
+	for (size_t at = 0; at < line.len; at += 1000)
+		assert_true(trace_add(
+			writer,
+			span_from(line.data + at,
+				  line.len - at < 1000 ? line.len - at : 1000),
+			&err));
+	trace_drop_line(writer);
+	buf_release(&line);
+}
+
+static void check_dropped(const char *path, size_t size)
+{
+	struct trace_writer *writer = create(path);
+	struct buf all = test_buf();
+
+	trace_drop_line(writer);
+	for (unsigned i = 1; i <= 4; i++) {
+		drop_line(writer, i, size);
+		check_lines(path, &all, TRACE_END);
+		if (i % 2)
+			drop_line(writer, i, size / 2);
+		/* It is like the dropped one: nothing may refer to that. */
+		append_records(writer, i, i, size, &all);
+		append_records(writer, i, i, 300, &all);
+		check_lines(path, &all, TRACE_END);
+	}
+	drop_line(writer, 5, size);
+	trace_writer_free(writer);
+	check_lines(path, &all, TRACE_END);
+	writer = create(path);
+	check_file(path, &all);
+	trace_writer_free(writer);
+	buf_release(&all);
+	unlink(path);
+}
+
+static void test_trace__a_dropped_line_leaves_nothing(void **state UNUSED)
+{
+	check_dropped(compressed, 3000);
+	check_dropped(compressed, 700000);
+	check_dropped(plain, 3000);
+}
+
 /* --- A second proxy on the same file. ----------------------------------- */
 
 static void check_reopened(const char *path)
@@ -527,6 +579,34 @@ static void test_trace__what_the_disk_has_no_room_for_is_kept(
 	}
 }
 
+static void test_trace__a_dropped_line_takes_no_kept_one_along(
+	void **state UNUSED)
+{
+	struct buf all = test_buf(), line = test_buf();
+	struct trace_writer *writer = create(compressed);
+	struct error err;
+
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files((rlim_t)size_of(compressed));
+	for (unsigned i = 1; i <= 3; i++) {
+		drop_line(writer, i, 400000);
+		make_record(&line, i, 400);
+		assert_false(trace_append(writer, buf_span(&line), &err));
+		assert_true(trace_kept(writer));
+		put(&all, buf_span(&line));
+		put(&all, SPAN("\n"));
+	}
+	drop_line(writer, 4, 400000);
+	limit_files(RLIM_INFINITY);
+	assert_true(trace_flush(writer, &err));
+	check_lines(compressed, &all, TRACE_END);
+	append_records(writer, 5, 5, 400, &all);
+	trace_writer_free(writer);
+	check_lines(compressed, &all, TRACE_END);
+	buf_release(&all);
+	buf_release(&line);
+}
+
 static void test_trace__kept_records_come_before_the_next(void **state UNUSED)
 {
 	struct buf all = test_buf(), line = test_buf();
@@ -565,6 +645,8 @@ int main(void)
 		TEST(test_trace__large_records_survive_a_lost_seal),
 		TEST(test_trace__reads_plain_lines_up_to_the_cut),
 		TEST(test_trace__damage_ends_the_reading),
+		TEST(test_trace__a_dropped_line_leaves_nothing),
+		TEST(test_trace__a_dropped_line_takes_no_kept_one_along),
 		TEST(test_trace__goes_on_after_what_is_there),
 		TEST(test_trace__reopened_before_any_record_is_whole),
 		TEST(test_trace__numbering_goes_on_after_the_highest),
