@@ -1,9 +1,14 @@
-/* The spill file, its extents, and the spools in it. */
+/*
+ * The spill file, its extents, the thread that writes them, and the spools.  The
+ * mutex guards what the thread has to do with; which extents are used is the
+ * loop's.
+ */
 #include "proxy/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +19,27 @@
 
 #define EXTENT LIMIT_TURN_MEMORY
 
+struct extent {
+	struct extent *next; /* to be written */
+	uint32_t number;
+	bool pending; /* the thread has it, or will */
+	char *data;   /* NULL: it is in the file */
+};
+
 struct spill {
 	int fd;
-	bool failed;     /* a write or read did: no more of them */
 	uint32_t length; /* of the file, in extents */
 	uint32_t *unused;
 	uint32_t unused_count;
+	bool has_thread;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct extent *first, **last; /* to be written */
+	size_t pending;
+	bool emptied; /* nothing in the file is of use any more */
+	bool failed;  /* a write or read did: no more of them */
+	bool closing;
 };
 
 /* For file systems without O_TMPFILE: a name that lives for a moment. */
@@ -51,15 +71,31 @@ struct spill *spill_open(const char *beside)
 	} else {
 		spill = xcalloc(1, sizeof(*spill));
 		spill->fd = fd;
+		spill->last = &spill->first;
+		pthread_mutex_init(&spill->mutex, NULL);
+		pthread_cond_init(&spill->changed, NULL);
 	}
 	free(path);
 	return spill;
+}
+
+static void stop_thread(struct spill *spill)
+{
+	pthread_mutex_lock(&spill->mutex);
+	spill->closing = true;
+	pthread_cond_broadcast(&spill->changed);
+	pthread_mutex_unlock(&spill->mutex);
+	if (spill->has_thread)
+		pthread_join(spill->thread, NULL);
 }
 
 void spill_free(struct spill *spill)
 {
 	if (!spill)
 		return;
+	stop_thread(spill);
+	pthread_mutex_destroy(&spill->mutex);
+	pthread_cond_destroy(&spill->changed);
 	close(spill->fd);
 	free(spill->unused);
 	free(spill);
@@ -67,7 +103,9 @@ void spill_free(struct spill *spill)
 
 void spill_give_up(struct spill *spill)
 {
+	pthread_mutex_lock(&spill->mutex);
 	spill->failed = true;
+	pthread_mutex_unlock(&spill->mutex);
 }
 
 uint64_t spill_size(const struct spill *spill)
@@ -75,33 +113,36 @@ uint64_t spill_size(const struct spill *spill)
 	return (uint64_t)spill->length * EXTENT;
 }
 
-static void give_back(struct spill *spill, const uint32_t *extents,
-		      size_t count)
+static void give_back(struct spill *spill, uint32_t number)
 {
-	if (!count)
-		return;
-	spill->unused =
-		xrealloc_array(spill->unused, spill->unused_count + count,
-			       sizeof(*spill->unused));
-	memcpy(spill->unused + spill->unused_count, extents,
-	       count * sizeof(*extents));
-	spill->unused_count += (uint32_t)count;
+	spill->unused = xrealloc_array(spill->unused, spill->unused_count + 1,
+				       sizeof(*spill->unused));
+	spill->unused[spill->unused_count++] = number;
 	if (spill->unused_count < spill->length)
 		return;
 	free(spill->unused);
 	spill->unused = NULL;
 	spill->unused_count = spill->length = 0;
-	if (ftruncate(spill->fd, 0) < 0)
-		spill->failed = true;
+	pthread_mutex_lock(&spill->mutex);
+	spill->emptied = true;
+	pthread_cond_broadcast(&spill->changed);
+	pthread_mutex_unlock(&spill->mutex);
 }
 
-static bool write_extent(struct spill *spill, uint32_t extent, const char *data)
+static uint32_t take_number(struct spill *spill)
 {
+	return spill->unused_count ? spill->unused[--spill->unused_count]
+				   : spill->length++;
+}
+
+static bool write_extent(const struct spill *spill, const struct extent *extent)
+{
+	off_t at = (off_t)extent->number * EXTENT;
 	size_t done = 0;
 
 	while (done < EXTENT) {
-		ssize_t put = pwrite(spill->fd, data + done, EXTENT - done,
-				     (off_t)extent * EXTENT + (off_t)done);
+		ssize_t put = pwrite(spill->fd, extent->data + done,
+				     EXTENT - done, at + (off_t)done);
 
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -112,6 +153,105 @@ static bool write_extent(struct spill *spill, uint32_t extent, const char *data)
 	return true;
 }
 
+/* The first that waits to the file; where that fails it stays in memory. */
+static void write_next(struct spill *spill)
+{
+	struct extent *extent = spill->first;
+	bool skip = spill->failed;
+	bool written = false;
+
+	spill->first = extent->next;
+	if (!spill->first)
+		spill->last = &spill->first;
+	pthread_mutex_unlock(&spill->mutex);
+	if (!skip) {
+		written = write_extent(spill, extent);
+		if (!written)
+			log_warn("octap-proxy",
+				 "the spill file: %s: long answers stay in "
+				 "memory",
+				 strerror(errno));
+	}
+	pthread_mutex_lock(&spill->mutex);
+	if (written) {
+		free(extent->data);
+		extent->data = NULL;
+	}
+	spill->failed |= !written;
+	extent->pending = false;
+	spill->pending--;
+	pthread_cond_broadcast(&spill->changed);
+}
+
+/* It takes a while, too: all its pages are given back. */
+static void empty_file(struct spill *spill)
+{
+	bool ok;
+
+	spill->emptied = false;
+	pthread_mutex_unlock(&spill->mutex);
+	ok = ftruncate(spill->fd, 0) == 0;
+	pthread_mutex_lock(&spill->mutex);
+	spill->failed |= !ok;
+}
+
+static void *run_thread(void *arg)
+{
+	struct spill *spill = arg;
+
+	pthread_mutex_lock(&spill->mutex);
+	while (spill->first || !spill->closing) {
+		if (spill->emptied)
+			empty_file(spill);
+		else if (spill->first)
+			write_next(spill);
+		else
+			pthread_cond_wait(&spill->changed, &spill->mutex);
+	}
+	pthread_mutex_unlock(&spill->mutex);
+	return NULL;
+}
+
+/* It is there, and has not given up; the first extent starts the thread. */
+static bool is_usable(struct spill *spill)
+{
+	bool usable;
+
+	if (!spill)
+		return false;
+	if (!spill->has_thread) {
+		spill->has_thread = !pthread_create(&spill->thread, NULL,
+						    run_thread, spill);
+		if (!spill->has_thread)
+			spill_give_up(spill);
+	}
+	pthread_mutex_lock(&spill->mutex);
+	usable = !spill->failed;
+	pthread_mutex_unlock(&spill->mutex);
+	return usable;
+}
+
+static void hand_over(struct spill *spill, struct extent *extent)
+{
+	pthread_mutex_lock(&spill->mutex);
+	while (spill->pending >= SPILL_WAITING)
+		pthread_cond_wait(&spill->changed, &spill->mutex);
+	spill->pending++;
+	*spill->last = extent;
+	spill->last = &extent->next;
+	pthread_cond_broadcast(&spill->changed);
+	pthread_mutex_unlock(&spill->mutex);
+}
+
+/* It is in the file now, or stays in memory. */
+static void wait_for(struct spill *spill, const struct extent *extent)
+{
+	pthread_mutex_lock(&spill->mutex);
+	while (extent->pending)
+		pthread_cond_wait(&spill->changed, &spill->mutex);
+	pthread_mutex_unlock(&spill->mutex);
+}
+
 void spool_init(struct spool *spool, struct spill *spill, size_t limit)
 {
 	*spool = (struct spool){ .spill = spill, .limit = limit };
@@ -120,8 +260,14 @@ void spool_init(struct spool *spool, struct spill *spill, size_t limit)
 
 void spool_release(struct spool *spool)
 {
-	if (spool->count)
-		give_back(spool->spill, spool->extents, spool->count);
+	for (size_t i = 0; i < spool->count; i++) {
+		struct extent *extent = spool->extents[i];
+
+		wait_for(spool->spill, extent);
+		give_back(spool->spill, extent->number);
+		free(extent->data);
+		free(extent);
+	}
 	free(spool->extents);
 	buf_release(&spool->rest);
 	spool->extents = NULL;
@@ -131,26 +277,17 @@ void spool_release(struct spool *spool)
 /* The first bytes of `rest` to the file. */
 static void move_extent(struct spool *spool)
 {
-	struct spill *spill = spool->spill;
-	bool fresh = !spill->unused_count;
-	uint32_t extent =
-		fresh ? spill->length : spill->unused[spill->unused_count - 1];
+	struct extent *extent = xcalloc(1, sizeof(*extent));
 
-	if (!write_extent(spill, extent, spool->rest.data)) {
-		log_warn("octap-proxy",
-			 "the spill file: %s: long answers stay in memory",
-			 strerror(errno));
-		spill->failed = true;
-		return;
-	}
-	if (fresh)
-		spill->length++;
-	else
-		spill->unused_count--;
+	extent->number = take_number(spool->spill);
+	extent->pending = true;
+	extent->data = xmalloc(EXTENT);
+	memcpy(extent->data, spool->rest.data, EXTENT);
 	spool->extents = xrealloc_array(spool->extents, spool->count + 1,
 					sizeof(*spool->extents));
 	spool->extents[spool->count++] = extent;
 	buf_consume(&spool->rest, EXTENT);
+	hand_over(spool->spill, extent);
 }
 
 bool spool_add(struct spool *spool, struct span bytes, struct error *err)
@@ -161,8 +298,7 @@ bool spool_add(struct spool *spool, struct span bytes, struct error *err)
 				 spool->limit - 1);
 	if (!buf_add(&spool->rest, bytes, err))
 		return false;
-	while (spool->rest.len >= EXTENT && spool->spill &&
-	       !spool->spill->failed)
+	while (spool->rest.len >= EXTENT && is_usable(spool->spill))
 		move_extent(spool);
 	return true;
 }
@@ -197,6 +333,19 @@ static bool read_piece(const struct spill *spill, off_t at, struct buf *piece,
 	return true;
 }
 
+static bool hand_out(const struct spool *spool, const struct extent *extent,
+		     struct buf *piece, spool_piece_fn *fn, void *arg,
+		     struct error *err)
+{
+	wait_for(spool->spill, extent);
+	if (extent->data)
+		return fn(span_from(extent->data, EXTENT), arg, err);
+	buf_clear(piece);
+	return read_piece(spool->spill, (off_t)extent->number * EXTENT, piece,
+			  err) &&
+	       fn(buf_span(piece), arg, err);
+}
+
 bool spool_each(const struct spool *spool, spool_piece_fn *fn, void *arg,
 		struct error *err)
 {
@@ -204,12 +353,8 @@ bool spool_each(const struct spool *spool, spool_piece_fn *fn, void *arg,
 	bool ok = true;
 
 	buf_init(&piece, EXTENT + 1);
-	for (size_t i = 0; ok && i < spool->count; i++) {
-		buf_clear(&piece);
-		ok = read_piece(spool->spill, (off_t)spool->extents[i] * EXTENT,
-				&piece, err) &&
-		     fn(buf_span(&piece), arg, err);
-	}
+	for (size_t i = 0; ok && i < spool->count; i++)
+		ok = hand_out(spool, spool->extents[i], &piece, fn, arg, err);
 	buf_release(&piece);
 	return ok && fn(buf_span(&spool->rest), arg, err);
 }

@@ -19,8 +19,12 @@
  * spool left.  Spools belong to the loop's thread; one that no longer changes
  * may be read from another.
  *
- * A spill that cannot be written is no failure: its spools stay in memory.
+ * A thread of its own writes, so that a slow disk holds up nobody before
+ * SPILL_WAITING extents wait for it.  A spill that cannot be written is no
+ * failure: its spools stay in memory.
  */
+#define SPILL_WAITING 16
+
 struct spill;
 
 /* In the folder of that file; NULL, after a word in the log: cannot be. */
@@ -36,7 +40,7 @@ uint64_t spill_size(const struct spill *spill);
 struct spool {
 	struct spill *spill; /* NULL: all of it stays in memory */
 	struct buf rest;     /* what comes after the extents */
-	uint32_t *extents;
+	struct extent **extents;
 	size_t count;
 	size_t limit;
 };
