@@ -246,7 +246,8 @@ static void reply_chat(struct replay *replay, struct http_exchange *http)
 {
 	struct span body = http_exchange_body(http);
 	enum turn_kind kind = request_kind(
-		body, http_exchange_header(http, "x-parent-session-id"));
+		body, NULL,
+		http_exchange_header(http, "x-parent-session-id") != NULL);
 	struct recorded *turn = next_of_kind(replay, kind);
 	const struct asked asked = asked_by(body);
 	char *message;

@@ -200,7 +200,7 @@ static bool on_event(const struct sse_event *event, void *arg)
 	struct json_index index;
 	bool ok;
 
-	json_index_make(&index, event->data);
+	json_index_make(&index, event->data, JSON_PARTS_LEVELS);
 	answer->strip.index = answer->assembler.index = &index;
 	ok = take_event(answer, event, &answer->err);
 	answer->strip.index = answer->assembler.index = NULL;

@@ -183,7 +183,7 @@ static void on_failed(struct exchange *x, const struct error *err)
 	}
 }
 
-static void plan_and_send(struct exchange *x);
+static void plan_and_send(struct exchange *x, const struct json_index *index);
 
 /*
  * A refusal of what we added is none of the agent's business: the same request
@@ -192,6 +192,7 @@ static void plan_and_send(struct exchange *x);
  */
 static bool send_without(struct exchange *x)
 {
+	struct json_index index;
 	enum addition refused;
 
 	if (x->status != 400 && x->status != 422)
@@ -208,7 +209,8 @@ static bool send_without(struct exchange *x)
 	rewrite_release(&x->rewrite);
 	buf_clear(&x->forwarded);
 	x->status = 0;
-	plan_and_send(x);
+	json_index_make(&index, http_exchange_body(x->http), 1);
+	plan_and_send(x, &index);
 	return true;
 }
 
@@ -267,7 +269,7 @@ static void finish(struct exchange *x)
 		x->next->link = x->link;
 	x->proxy->in_flight--;
 	loop_defer_free(x->proxy->loop, exchange_free, x);
-	proxy_check_drained(x->proxy);
+	proxy_on_ended(x->proxy);
 }
 
 void exchange_enter(struct exchange *x, enum exchange_state state)
@@ -352,7 +354,8 @@ static char *text_of(struct span text)
 	return text.len ? xasprintf("%.*s", (int)text.len, text.data) : NULL;
 }
 
-static void plan_and_send(struct exchange *x)
+/* Of the agent's body. */
+static void plan_and_send(struct exchange *x, const struct json_index *index)
 {
 	struct rewrite_rules rules = x->proxy->config->rules;
 	struct span body = http_exchange_body(x->http);
@@ -364,6 +367,7 @@ static void plan_and_send(struct exchange *x)
 		probe_start(&x->proxy->probe);
 	}
 	rules.refusals = &x->proxy->refusals;
+	rules.index = index;
 	planned = rewrite_plan(&x->rewrite, &rules, body, &err);
 	free(x->model);
 	x->model = text_of(x->rewrite.model);
@@ -399,11 +403,13 @@ static void note_attempt(struct exchange *x, struct span body)
 void exchange_begin(struct proxy *proxy, struct http_exchange *http)
 {
 	struct exchange *x = exchange_new(proxy, http);
+	struct span body = http_exchange_body(http);
+	struct json_index index;
 
-	x->kind = request_kind(http_exchange_body(http),
-			       x->parent_session_id != NULL);
-	note_attempt(x, http_exchange_body(http));
-	plan_and_send(x);
+	json_index_make(&index, body, 1);
+	x->kind = request_kind(body, &index, x->parent_session_id != NULL);
+	note_attempt(x, body);
+	plan_and_send(x, &index);
 }
 
 void exchange_abort_all(struct proxy *proxy, const char *reason)

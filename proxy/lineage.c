@@ -51,22 +51,30 @@ static struct lineage *find(struct lineages *lineages, const struct turn *turn)
 	return oldest;
 }
 
-/* Words at a time: a request may be megabytes long. */
+static uint64_t mix(uint64_t h, const char *bytes, size_t len)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, bytes, len);
+	h = (h ^ word) * 0x9E3779B97F4A7C15u;
+	return h ^ h >> 29;
+}
+
+/* In four rows of words, none of which waits for another: it may be long. */
 static uint64_t hash(struct span body)
 {
-	const uint64_t prime = 0x9E3779B97F4A7C15u;
-	uint64_t h = body.len * prime, word;
+	uint64_t h[4] = { body.len, 1, 2, 3 };
+	const char *p = body.data, *end = p + body.len;
 
-	while (body.len >= sizeof(word)) {
-		memcpy(&word, body.data, sizeof(word));
-		h = (h ^ word) * prime;
-		h ^= h >> 29;
-		body = span_after(body, sizeof(word));
-	}
-	word = 0;
-	memcpy(&word, body.data, body.len);
-	h = (h ^ word) * prime;
-	return h ^ h >> 32;
+	for (; end - p >= 32; p += 32)
+		for (int i = 0; i < 4; i++)
+			h[i] = mix(h[i], p + 8 * i, 8);
+	for (; end - p >= 8; p += 8)
+		h[0] = mix(h[0], p, 8);
+	h[0] = mix(h[0], p, (size_t)(end - p));
+	for (int i = 1; i < 4; i++)
+		h[0] = mix(h[0], (const char *)&h[i], 8);
+	return h[0];
 }
 
 void lineage_begin(struct lineages *lineages, struct turn *turn,

@@ -110,11 +110,11 @@ int main(int argc, char **argv)
 	int code = EXIT_OK;
 
 	/*
-	 * What was large goes back to the kernel when it is freed, but the
-	 * buffers of an ordinary request are kept for the next.
+	 * Memory from the kernel costs more than all that is done with the
+	 * bytes in it: while calls are under way it is kept for the next.
 	 */
-	mallopt(M_MMAP_THRESHOLD, 512 << 10);
-	mallopt(M_TRIM_THRESHOLD, 2 << 20);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	harden();
 	need_no_modules();
 	raise_descriptors();

@@ -37,7 +37,7 @@ static void passthrough_end(struct passthrough *p)
 	if (p->next)
 		p->next->link = p->link;
 	loop_defer_free(p->proxy->loop, passthrough_free, p);
-	proxy_check_drained(p->proxy);
+	proxy_on_ended(p->proxy);
 }
 
 static void end_with_error(struct passthrough *p, enum reply_error which)

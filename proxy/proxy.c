@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,9 @@
 
 /* How often a drain looks whether the last bytes have left. */
 #define DRAIN_POLL_MS 20
+
+/* How long nothing is under way before memory is given back. */
+#define IDLE_MS 1000
 
 #define CHAT_PATH "/chat/completions"
 
@@ -241,10 +245,8 @@ static void abort_all(struct proxy *proxy)
 	passthrough_abort_all(proxy);
 }
 
-void proxy_check_drained(struct proxy *proxy)
+static void check_drained(struct proxy *proxy)
 {
-	if (!proxy->draining)
-		return;
 	if (!http_server_active(proxy->server) && !proxy->in_flight) {
 		loop_stop(proxy->loop);
 		return;
@@ -260,7 +262,24 @@ void proxy_check_drained(struct proxy *proxy)
 
 static void on_drain_timer(void *arg)
 {
-	proxy_check_drained(arg);
+	check_drained(arg);
+}
+
+/* What freed blocks kept for the next call goes back to the kernel. */
+static void on_idle_timer(void *arg)
+{
+	const struct proxy *proxy = arg;
+
+	if (!proxy->in_flight)
+		malloc_trim(0);
+}
+
+void proxy_on_ended(struct proxy *proxy)
+{
+	if (proxy->draining)
+		check_drained(proxy);
+	else if (!proxy->in_flight)
+		loop_timer_start(proxy->idle_timer, IDLE_MS);
 }
 
 static void on_stop_signal(int number UNUSED, void *arg)
@@ -274,7 +293,7 @@ static void on_stop_signal(int number UNUSED, void *arg)
 			clock_monotonic_ms() + proxy->config->drain_timeout_ms;
 	proxy->draining = true;
 	http_server_stop_listening(proxy->server);
-	proxy_check_drained(proxy);
+	check_drained(proxy);
 }
 
 /* One line of JSON for whoever started us. */
@@ -334,6 +353,7 @@ bool proxy_start(struct proxy *proxy, const struct config *config,
 	if (!proxy->loop)
 		return false;
 	proxy->drain_timer = loop_timer_new(proxy->loop, on_drain_timer, proxy);
+	proxy->idle_timer = loop_timer_new(proxy->loop, on_idle_timer, proxy);
 	proxy->client = http_client_new(proxy->loop, err);
 	if (!proxy->client ||
 	    !upstream_init(&proxy->upstream, config->upstream_url,
@@ -383,6 +403,7 @@ bool proxy_stop(struct proxy *proxy, struct error *err)
 			       "turns without a record: %llu",
 			       (unsigned long long)proxy->unrecorded);
 	loop_timer_free(proxy->drain_timer);
+	loop_timer_free(proxy->idle_timer);
 	loop_free(proxy->loop);
 	return ok;
 }

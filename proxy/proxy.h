@@ -41,6 +41,7 @@ struct proxy {
 	struct exchange *exchanges; /* under way */
 	struct passthrough *passthroughs;
 	struct loop_timer *drain_timer;
+	struct loop_timer *idle_timer;
 	uint64_t drain_deadline_ms;
 	uint64_t last_turn;        /* the number given last */
 	uint64_t turns;            /* recorded by this process */
@@ -62,8 +63,8 @@ bool proxy_announce(struct proxy *proxy, struct error *err) MUST_USE;
 /* False: a record is missing in the trace; the error says why. */
 bool proxy_stop(struct proxy *proxy, struct error *err);
 
-/* Something ended: is the drain complete? */
-void proxy_check_drained(struct proxy *proxy);
+/* Something ended: is the drain complete, or nothing under way any more? */
+void proxy_on_ended(struct proxy *proxy);
 
 /* Answer with one of our own errors. */
 void proxy_reply_error(struct http_exchange *http, enum reply_error which);

@@ -84,7 +84,7 @@ static bool scan_members(struct plan *p)
 	struct json_cursor c;
 	struct span key;
 
-	json_open(&c, p->body);
+	json_open_indexed(&c, p->body, p->rules->index);
 	if (!json_enter_object(&c))
 		return false;
 	p->inside = c.pos;
@@ -156,7 +156,7 @@ static void keep_one_limit(struct plan *p, struct span kept)
 	struct json_cursor c;
 	struct span key;
 
-	json_open(&c, p->body);
+	json_open_indexed(&c, p->body, p->rules->index);
 	json_enter_object(&c);
 	cutter_begin(&cutter, &p->rw->splices, p->inside);
 	while (json_next_key(&c, &key) && json_read(&c, &value)) {

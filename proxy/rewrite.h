@@ -35,6 +35,7 @@ struct rewrite_rules {
 	bool disable_thinking;      /* chat_template_kwargs.enable_thinking */
 	const char *model_override; /* NULL: leave the agent's */
 	struct span sampling;       /* checked JSON object, or empty */
+	const struct json_index *index; /* of the body, or NULL */
 };
 
 struct rewrite {

@@ -68,18 +68,38 @@ static size_t first_marked(uint64_t marks)
 
 #define BLOCK 16
 
-/* How many plain bytes come first; BLOCK: all are. */
-static size_t plain_prefix(const char *p)
+/* All bits of those that are not plain. */
+static __m128i special_bytes(const char *p)
 {
 	__m128i bytes = _mm_loadu_si128((const __m128i *)p);
-	__m128i special = _mm_or_si128(
+
+	return _mm_or_si128(
 		_mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
 			     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'))),
 		_mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1F)),
 			       bytes));
+}
 
-	return (size_t)__builtin_ctz((unsigned)_mm_movemask_epi8(special) |
-				     1u << BLOCK);
+/* How many plain bytes come first; BLOCK: all are. */
+static size_t plain_prefix(const char *p)
+{
+	return (size_t)__builtin_ctz(
+		(unsigned)_mm_movemask_epi8(special_bytes(p)) | 1u << BLOCK);
+}
+
+/* Four blocks at a time; what is left has a special byte soon. */
+static const char *skip_plain_blocks(const char *p, const char *end)
+{
+	for (; end - p >= 4 * BLOCK; p += 4 * BLOCK) {
+		__m128i a = _mm_or_si128(special_bytes(p),
+					 special_bytes(p + BLOCK));
+		__m128i b = _mm_or_si128(special_bytes(p + 2 * BLOCK),
+					 special_bytes(p + 3 * BLOCK));
+
+		if (_mm_movemask_epi8(_mm_or_si128(a, b)))
+			break;
+	}
+	return p;
 }
 
 #else
@@ -105,6 +125,11 @@ static size_t plain_prefix(const char *p)
 	return special ? first_marked(special) : BLOCK;
 }
 
+static const char *skip_plain_blocks(const char *p, const char *end UNUSED)
+{
+	return p;
+}
+
 #endif
 
 /* To the first quote, backslash or control byte, or the end. */
@@ -116,6 +141,7 @@ static const char *skip_plain(const char *p, const char *end)
 		p += len;
 		if (len < BLOCK)
 			return p;
+		p = skip_plain_blocks(p, end);
 	}
 	while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\')
 		p++;
@@ -272,7 +298,7 @@ struct nesting {
 	bool in_object; /* the innermost */
 	struct json_index *index;
 	int indexed; /* -1: none */
-	uint32_t open[JSON_PARTS_DEPTH + 1];
+	uint32_t open[JSON_PARTS_LEVELS + 1];
 };
 
 /* Where there is no room for all parts there is no index. */
@@ -397,14 +423,14 @@ static const char *scan_opening(const char *p, const char *end,
 }
 
 const char *json_scan_value(const char *p, const char *end,
-			    struct json_index *index)
+			    struct json_index *index, unsigned levels)
 {
 	struct nesting n;
 
 	n.depth = 0;
 	n.in_object = false;
 	n.index = index;
-	n.indexed = index ? JSON_PARTS_DEPTH : -1;
+	n.indexed = index ? (int)levels : -1;
 	do {
 		const char *start = p;
 

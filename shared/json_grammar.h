@@ -26,9 +26,10 @@ enum json_type json_type_of(int first_byte);
 
 /*
  * A value, however deep up to LIMIT_JSON_DEPTH.  `index`, if not NULL, is
- * filled with its parts; its count is 0 when they have no room.
+ * filled with the parts of its outermost levels; its count is 0 when they have
+ * no room.
  */
 const char *json_scan_value(const char *p, const char *end,
-			    struct json_index *index);
+			    struct json_index *index, unsigned levels);
 
 #endif

@@ -234,7 +234,7 @@ bool json_read(struct json_cursor *c, struct json_value *value)
 	first_byte = next_byte(c);
 	start = c->source.data + c->pos;
 	if (first_byte < 0 ||
-	    !go_to(c, json_scan_value(start, source_end(c), NULL)))
+	    !go_to(c, json_scan_value(start, source_end(c), NULL, 0)))
 		return fail(c);
 	c->fresh = false;
 	*value = (struct json_value){
@@ -310,14 +310,15 @@ bool json_find(struct span object, const char *name, struct json_value *value)
 	return true;
 }
 
-void json_index_make(struct json_index *index, struct span text)
+void json_index_make(struct json_index *index, struct span text,
+		     unsigned levels)
 {
 	const char *end = text.data + text.len;
 	const char *p = json_skip_space(text.data, end);
 
 	index->count = 0;
 	if (p < end)
-		p = json_scan_value(p, end, index);
+		p = json_scan_value(p, end, index, levels);
 	if (!p || p == text.data || json_skip_space(p, end) != end)
 		index->count = 0;
 	/* Who reads on behind the value finds none. */

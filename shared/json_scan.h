@@ -122,8 +122,8 @@ void json_pick_next(struct json_cursor *c, const char *const *names,
  * from part to part and looks at no byte again; where the index ends it goes
  * by the text.  It holds as long as the text is where and what it was.
  */
-#define JSON_PARTS       384
-#define JSON_PARTS_DEPTH 6 /* levels of containers that are looked into */
+#define JSON_PARTS        384
+#define JSON_PARTS_LEVELS 6
 
 struct json_part {
 	struct span text;
@@ -141,8 +141,12 @@ struct json_index {
 	size_t count;
 };
 
-/* Empty, when the text is not one well-formed value or has more parts. */
-void json_index_make(struct json_index *index, struct span text);
+/*
+ * Of the outermost levels of containers, at most JSON_PARTS_LEVELS.  Empty,
+ * when the text is not one well-formed value or has more parts.
+ */
+void json_index_make(struct json_index *index, struct span text,
+		     unsigned levels);
 
 /* json_open() on the indexed text; an empty index is as none. */
 void json_open_indexed(struct json_cursor *c, struct span source,

@@ -66,14 +66,19 @@ static bool has_items(struct json_value array)
 	return json_next_item(&c);
 }
 
-enum turn_kind request_kind(struct span body, bool has_parent)
+enum turn_kind request_kind(struct span body, const struct json_index *index,
+			    bool has_parent)
 {
 	enum { TOOLS, MESSAGES, COUNT };
 	static const char *const names[COUNT] = { "tools", "messages" };
 	enum turn_kind kind = TURN_AGENT;
 	struct json_value v[COUNT];
+	struct json_cursor c;
 
-	json_pick(body, names, v, COUNT);
+	json_open_indexed(&c, body, index);
+	json_pick_next(&c, names, v, COUNT);
+	if (!json_close(&c))
+		v[TOOLS] = v[MESSAGES] = JSON_VALUE_NONE;
 	if (!has_items(v[TOOLS]))
 		kind = kind_without_tools(v[MESSAGES]);
 	if (has_parent && (kind == TURN_AGENT || kind == TURN_OTHER))

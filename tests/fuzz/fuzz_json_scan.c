@@ -45,12 +45,12 @@ static void walk(struct json_cursor *c, unsigned depth)
 	}
 }
 
-static void walk_indexed(struct span text, bool valid)
+static void walk_indexed(struct span text, unsigned levels, bool valid)
 {
 	struct json_index index;
 	struct json_cursor c;
 
-	json_index_make(&index, text);
+	json_index_make(&index, text, levels);
 	MUST(valid || !index.count);
 	json_open_indexed(&c, text, &index);
 	walk(&c, 64);
@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	walk(&c, 64);
 	/* Levels that are entered do not count for the limit. */
 	MUST(json_close(&c) || !valid);
-	walk_indexed(text, valid);
+	for (unsigned levels = 0; levels <= JSON_PARTS_LEVELS; levels++)
+		walk_indexed(text, levels, valid);
 	MUST(json_valid(text) == (valid && utf8_valid(text)));
 	if (json_find(text, "a", &value)) {
 		MUST(valid || size > 1024);

@@ -9,7 +9,7 @@ static void check_kind(const char *body, bool has_parent,
 		       enum turn_kind expected)
 {
 	struct guarded g = guard(span_of(body));
-	enum turn_kind kind = request_kind(g.text, has_parent);
+	enum turn_kind kind = request_kind(g.text, NULL, has_parent);
 
 	if (kind != expected)
 		fail_msg("%s: %s instead of %s", body, turn_kind_name(kind),
