@@ -300,6 +300,13 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 			err);
 }
 
+/* A list behind another one of the same piece: which of them holds? */
+static void skip_again(struct choice *choice, struct json_cursor *c)
+{
+	choice->bad_entry = true;
+	json_skip(c);
+}
+
 static bool add_entries(struct choice *choice, struct json_cursor *c,
 			struct error *err)
 {
@@ -317,6 +324,7 @@ static bool add_entries(struct choice *choice, struct json_cursor *c,
 static bool add_logprobs(struct choice *choice, struct json_cursor *c,
 			 struct error *err)
 {
+	size_t entries = choice->entry_count;
 	struct span key;
 
 	if (json_peek(c) != JSON_OBJECT) {
@@ -327,6 +335,8 @@ static bool add_logprobs(struct choice *choice, struct json_cursor *c,
 	while (json_next_key(c, &key)) {
 		if (!json_key_is(key, "content"))
 			json_skip(c);
+		else if (choice->entry_count != entries)
+			skip_again(choice, c);
 		else if (!add_entries(choice, c, err))
 			return false;
 	}
@@ -355,6 +365,7 @@ bool choice_add_ids(struct choice *choice, struct json_value ids,
 
 /* Where in the choice they are is not known before: the other members. */
 enum {
+	INDEX,
 	DELTA,
 	MESSAGE,
 	TOKEN_IDS,
@@ -365,6 +376,7 @@ enum {
 };
 
 static const char *const member_names[MEMBERS] = {
+	[INDEX] = "index",
 	[DELTA] = "delta",
 	[MESSAGE] = "message",
 	[TOKEN_IDS] = "token_ids",
@@ -376,8 +388,14 @@ static const char *const member_names[MEMBERS] = {
 static bool add_members(struct choice *choice, const struct json_value *v,
 			bool *text, struct error *err)
 {
-	if (!add_message(choice, v[DELTA].text, text, err) ||
-	    !add_message(choice, v[MESSAGE].text, text, err) ||
+	bool has_delta = v[DELTA].type == JSON_OBJECT;
+	uint64_t index;
+
+	choice->bad_entry |=
+		json_to_u64(v[INDEX], &index) && index != choice->index;
+	/* Who gives both in a stream repeats in one what the other has. */
+	if (!add_message(choice, v[has_delta ? DELTA : MESSAGE].text, text,
+			 err) ||
 	    !choice_add_ids(choice,
 			    v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
 							      : RESPONSE_IDS],
@@ -404,7 +422,9 @@ bool choice_add(struct choice *choice, struct json_cursor *c, size_t *tokens,
 		size_t i = 0;
 
 		if (json_key_is(key, "logprobs")) {
-			if (!add_logprobs(choice, c, err))
+			if (choice->entry_count != entries)
+				skip_again(choice, c);
+			else if (!add_logprobs(choice, c, err))
 				return false;
 			continue;
 		}

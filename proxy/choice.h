@@ -50,7 +50,7 @@ struct choice {
 	size_t id_count;
 	size_t told_count;
 	bool bad_entry; /* without a token or a usable log-probability, or
-			   an id that is no number */
+			   an id that is no number, or a member given twice */
 
 	struct buf prompt_ids; /* JSON array, where a choice tells them */
 };

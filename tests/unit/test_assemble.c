@@ -152,6 +152,49 @@ static void test_assemble__mismatch_when_one_is_unusable(void **state UNUSED)
 #define CHOICES(first, second) \
 	"{\"choices\":[{\"index\":0," first "},{\"index\":1," second "}]}"
 
+/* What one parser reads another does not: it is of no use, and counts once. */
+static void check_twice(const char *members, enum token_status expected)
+{
+	struct buf chunk = test_buf();
+	struct assembly s;
+
+	putf(&chunk, CHOICE("%s"), members);
+	begin(&s);
+	event(&s, chunk.data);
+	event(&s, USAGE("2"));
+	assert_int_equal(assemble_tokens(&s.a), 2);
+	assert_int_equal(end(&s)->token_status, expected);
+	release(&s);
+	buf_release(&chunk);
+}
+
+static void test_assemble__what_is_given_twice_counts_once(void **state UNUSED)
+{
+	static const char ids[] = "\"token_ids\":[1,2],";
+	struct buf members = test_buf();
+
+#define TWICE(expected, text)                                 \
+	do {                                                  \
+		buf_clear(&members);                          \
+		putf(&members, "%s%s", ids, text);            \
+		check_twice(members.data, TOKENS_##expected); \
+	} while (0)
+	TWICE(MISMATCH, TWO "," TWO);
+	TWICE(MISMATCH, TWO ",\"logprobs\":null");
+	TWICE(MISMATCH, TWO ",\"logpr\\u006fbs\":{\"content\":[1,2,3]}");
+	TWICE(MISMATCH,
+	      "\"logprobs\":{\"content\":[" ENTRY("a", "-1") "," ENTRY(
+		      "b", "0") "],\"content\":[" ENTRY("c", "0") "]}");
+	TWICE(MISMATCH, TWO ",\"index\":0,\"index\":1");
+	TWICE(EXACT, TWO ",\"index\":0,\"index\":0");
+	TWICE(EXACT, TWO ",\"token_ids\":[1,2]");
+	TWICE(EXACT, "\"logprobs\":null," TWO);
+	TWICE(EXACT, "\"logprobs\":{\"content\":null,\"content\":[" ENTRY(
+			     "a", "-1") "," ENTRY("b", "0") "]}");
+#undef TWICE
+	buf_release(&members);
+}
+
 static void test_assemble__counts_are_summed_over_choices(void **state UNUSED)
 {
 	STATUS(TOKENS_EXACT,
@@ -694,6 +737,8 @@ int main(void)
 		cmocka_unit_test(test_assemble__one_kind_alone),
 		cmocka_unit_test(test_assemble__mismatch_when_any_two_differ),
 		cmocka_unit_test(test_assemble__mismatch_when_one_is_unusable),
+		cmocka_unit_test(
+			test_assemble__what_is_given_twice_counts_once),
 		cmocka_unit_test(test_assemble__counts_are_summed_over_choices),
 		cmocka_unit_test(test_assemble__choices_are_never_merged),
 		cmocka_unit_test(test_assemble__what_is_unreadable_is_no_match),

@@ -95,6 +95,18 @@ static void test_choice__texts_are_joined_as_they_stand(void **state UNUSED)
 	       "{\"message\":{\"reasoning_content\":\"y\",\"refusal\":\"z\"}}");
 }
 
+/* Some servers repeat in `message` what they stream. */
+static void test_choice__a_delta_is_read_before_a_message(void **state UNUSED)
+{
+	JOINED(MESSAGE("\"content\":\"ab\""),
+	       "{\"message\":{\"content\":\"a\"},\"delta\":{\"content\":"
+	       "\"a\"}}",
+	       "{\"delta\":{\"content\":\"b\"},\"message\":{\"content\":"
+	       "\"ab\"}}");
+	JOINED(MESSAGE("\"content\":\"a\""),
+	       "{\"delta\":null,\"message\":{\"content\":\"a\"}}");
+}
+
 static void test_choice__tool_calls_are_joined_by_index(void **state UNUSED)
 {
 	JOINED(MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":\"a\","
@@ -362,6 +374,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_choice__texts_are_joined_as_they_stand),
+		cmocka_unit_test(test_choice__a_delta_is_read_before_a_message),
 		cmocka_unit_test(test_choice__tool_calls_are_joined_by_index),
 		cmocka_unit_test(
 			test_choice__without_index_an_id_starts_a_call),
