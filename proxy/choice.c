@@ -1,9 +1,8 @@
-/* Joining the pieces of one choice. */
+/* The tokens of one choice, and how it ended. */
 #include "proxy/choice.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/json_text.h"
@@ -13,13 +12,6 @@
 /* vLLM's stand-in for a log-probability that it does not have. */
 #define PLACEHOLDER_LOGPROB (-9999.0)
 
-static const char *const text_names[TEXT_COUNT] = {
-	[TEXT_CONTENT] = "content",
-	[TEXT_REASONING] = "reasoning",
-	[TEXT_REASONING_CONTENT] = "reasoning_content",
-	[TEXT_REFUSAL] = "refusal",
-};
-
 static const char *const known_reasons[] = {
 	"stop", "length", "tool_calls", "content_filter", "function_call",
 };
@@ -27,8 +19,7 @@ static const char *const known_reasons[] = {
 void choice_init(struct choice *choice, uint64_t index, struct spill *spill)
 {
 	*choice = (struct choice){ .index = index };
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		buf_init(&choice->text[i], LIMIT_TURN_PART);
+	message_init(&choice->message);
 	buf_init(&choice->finish_reason, LIMIT_TURN_PART);
 	spool_init(&choice->logprobs, spill, LIMIT_TURN_PART);
 	buf_init(&choice->tokens, LIMIT_TURN_PART);
@@ -38,21 +29,9 @@ void choice_init(struct choice *choice, uint64_t index, struct spill *spill)
 	buf_init(&choice->prompt_ids, LIMIT_TURN_PART);
 }
 
-static void tool_call_release(struct tool_call *call)
-{
-	buf_release(&call->id);
-	buf_release(&call->type);
-	buf_release(&call->name);
-	buf_release(&call->arguments);
-}
-
 void choice_release(struct choice *choice)
 {
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		buf_release(&choice->text[i]);
-	for (size_t i = 0; i < choice->call_count; i++)
-		tool_call_release(&choice->calls[i]);
-	free(choice->calls);
+	message_release(&choice->message);
 	buf_release(&choice->finish_reason);
 	spool_release(&choice->logprobs);
 	buf_release(&choice->tokens);
@@ -85,144 +64,6 @@ static bool add_fit_for_line(struct spool *list, struct span item,
 	ok = jw_finish(&jw, err) && spool_add(list, buf_span(&line), err);
 	buf_release(&line);
 	return ok;
-}
-
-/* Keep the first value of that type. */
-static bool set_once(struct buf *buf, struct json_value value,
-		     enum json_type type, struct error *err)
-{
-	if (buf->len || value.type != type)
-		return true;
-	return buf_add(buf, value.text, err);
-}
-
-static bool add_text(struct choice *choice, enum choice_text which,
-		     struct json_value value, bool *text, struct error *err)
-{
-	struct span inside;
-
-	if (value.type != JSON_STRING)
-		return true;
-	inside = json_inside(value);
-	choice->text_given[which] = true;
-	*text |= inside.len > 0;
-	return buf_add(&choice->text[which], inside, err);
-}
-
-static struct tool_call *find_call(struct choice *choice, uint64_t index)
-{
-	for (size_t i = 0; i < choice->call_count; i++)
-		if (choice->calls[i].index == index)
-			return &choice->calls[i];
-	return NULL;
-}
-
-static struct tool_call *add_call(struct choice *choice, uint64_t index,
-				  struct error *err)
-{
-	struct tool_call *call;
-
-	if (choice->call_count == LIMIT_TOOL_CALLS) {
-		error_set(err, ERROR_TOO_LARGE, "more than %d tool calls",
-			  LIMIT_TOOL_CALLS);
-		return NULL;
-	}
-	choice->calls = xrealloc_array(choice->calls, choice->call_count + 1,
-				       sizeof(*choice->calls));
-	call = &choice->calls[choice->call_count++];
-	*call = (struct tool_call){ .index = index };
-	buf_init(&call->id, LIMIT_TURN_PART);
-	buf_init(&call->type, LIMIT_TURN_PART);
-	buf_init(&call->name, LIMIT_TURN_PART);
-	buf_init(&call->arguments, LIMIT_TURN_PART);
-	return call;
-}
-
-/*
- * The call that a piece belongs to.  Some servers leave the index out of
- * pieces, and all leave it out of whole messages: an id then starts a new call.
- * With an index the id says nothing: some give each piece another one.
- */
-static struct tool_call *call_of_piece(struct choice *choice,
-				       struct json_value index,
-				       struct json_value id, struct error *err)
-{
-	struct tool_call *call = NULL;
-	uint64_t number;
-
-	if (json_to_u64(index, &number)) {
-		call = find_call(choice, number);
-		return call ? call : add_call(choice, number, err);
-	}
-	if (choice->call_count)
-		call = &choice->calls[choice->call_count - 1];
-	if (!call || (id.type == JSON_STRING && call->id.len &&
-		      !span_equals(buf_span(&call->id), id.text)))
-		call = add_call(choice, choice->call_count, err);
-	return call;
-}
-
-static bool add_call_piece(struct choice *choice, struct span piece,
-			   struct error *err)
-{
-	enum { INDEX, ID, TYPE, FUNCTION, COUNT };
-	enum { NAME, ARGUMENTS, FUNCTION_COUNT };
-	static const char *const names[COUNT] = { "index", "id", "type",
-						  "function" };
-	static const char *const function_names[FUNCTION_COUNT] = {
-		"name", "arguments"
-	};
-	struct json_value v[COUNT], f[FUNCTION_COUNT];
-	struct tool_call *call;
-
-	if (!json_pick(piece, names, v, COUNT))
-		return true;
-	call = call_of_piece(choice, v[INDEX], v[ID], err);
-	if (!call)
-		return false;
-	json_pick(v[FUNCTION].text, function_names, f, FUNCTION_COUNT);
-	if (!set_once(&call->id, v[ID], JSON_STRING, err) ||
-	    !set_once(&call->type, v[TYPE], JSON_STRING, err) ||
-	    !set_once(&call->name, f[NAME], JSON_STRING, err))
-		return false;
-	return f[ARGUMENTS].type != JSON_STRING ||
-	       buf_add(&call->arguments, json_inside(f[ARGUMENTS]), err);
-}
-
-static bool add_calls(struct choice *choice, struct json_value calls,
-		      bool *text, struct error *err)
-{
-	struct json_cursor c;
-	struct json_value piece;
-
-	if (calls.type != JSON_ARRAY)
-		return true;
-	json_open(&c, calls.text);
-	json_enter_array(&c);
-	while (json_next_item(&c) && json_read(&c, &piece)) {
-		*text = true;
-		if (!add_call_piece(choice, piece.text, err))
-			return false;
-	}
-	return true;
-}
-
-/* A delta or a message: the same members. */
-static bool add_message(struct choice *choice, struct span object, bool *text,
-			struct error *err)
-{
-	enum { TOOL_CALLS = TEXT_COUNT, COUNT };
-	const char *names[COUNT];
-	struct json_value v[COUNT];
-
-	for (size_t i = 0; i < TEXT_COUNT; i++)
-		names[i] = text_names[i];
-	names[TOOL_CALLS] = "tool_calls";
-	json_pick(object, names, v, COUNT);
-	for (enum choice_text i = 0; i < TEXT_COUNT; i++)
-		if (!add_text(choice, i, v[i], text, err))
-			return false;
-	return add_calls(choice, v[TOOL_CALLS], text, err);
 }
 
 /* The id in "token_id:N", as vLLM prints tokens on demand, or in `id`. */
@@ -363,6 +204,13 @@ bool choice_add_ids(struct choice *choice, struct json_value ids,
 	return true;
 }
 
+static bool keep_prompt_ids(struct choice *choice, struct json_value ids,
+			    struct error *err)
+{
+	return choice->prompt_ids.len || ids.type != JSON_ARRAY ||
+	       buf_add(&choice->prompt_ids, ids.text, err);
+}
+
 /* Where in the choice they are is not known before: the other members. */
 enum {
 	INDEX,
@@ -394,13 +242,13 @@ static bool add_members(struct choice *choice, const struct json_value *v,
 	choice->bad_entry |=
 		json_to_u64(v[INDEX], &index) && index != choice->index;
 	/* Who gives both in a stream repeats in one what the other has. */
-	if (!add_message(choice, v[has_delta ? DELTA : MESSAGE].text, text,
-			 err) ||
+	if (!message_add(&choice->message, v[has_delta ? DELTA : MESSAGE].text,
+			 text, err) ||
 	    !choice_add_ids(choice,
 			    v[v[TOKEN_IDS].type == JSON_ARRAY ? TOKEN_IDS
 							      : RESPONSE_IDS],
 			    err) ||
-	    !set_once(&choice->prompt_ids, v[PROMPT_IDS], JSON_ARRAY, err))
+	    !keep_prompt_ids(choice, v[PROMPT_IDS], err))
 		return false;
 	if (v[FINISH_REASON].type != JSON_STRING)
 		return true;
@@ -466,50 +314,6 @@ const struct buf *choice_ids(const struct choice *choice)
 	return NULL;
 }
 
-static void write_calls(const struct choice *choice, struct json_writer *jw)
-{
-	jw_key(jw, "tool_calls");
-	jw_array_begin(jw);
-	for (size_t i = 0; i < choice->call_count; i++) {
-		const struct tool_call *call = &choice->calls[i];
-
-		jw_object_begin(jw);
-		jw_key(jw, "id");
-		jw_raw(jw, buf_span(&call->id));
-		jw_key(jw, "type");
-		jw_raw(jw, call->type.len ? buf_span(&call->type)
-					  : SPAN("\"function\""));
-		jw_key(jw, "function");
-		jw_object_begin(jw);
-		jw_key(jw, "name");
-		jw_raw(jw, buf_span(&call->name));
-		jw_key(jw, "arguments");
-		jw_wrapped(jw, "\"", buf_span(&call->arguments), "\"");
-		jw_object_end(jw);
-		jw_object_end(jw);
-	}
-	jw_array_end(jw);
-}
-
-static void write_message(const struct choice *choice, struct json_writer *jw)
-{
-	jw_object_begin(jw);
-	jw_key(jw, "role");
-	jw_cstring(jw, "assistant");
-	for (size_t i = 0; i < TEXT_COUNT; i++) {
-		if (!choice->text_given[i] && i != TEXT_CONTENT)
-			continue;
-		jw_key(jw, text_names[i]);
-		if (choice->text_given[i])
-			jw_wrapped(jw, "\"", buf_span(&choice->text[i]), "\"");
-		else
-			jw_null(jw);
-	}
-	if (choice->call_count)
-		write_calls(choice, jw);
-	jw_object_end(jw);
-}
-
 static void write_tokens(const struct choice *choice, struct json_writer *jw)
 {
 	const struct buf *ids = choice_ids(choice);
@@ -536,7 +340,7 @@ void choice_write(const struct choice *choice, bool with_tokens,
 	jw_key(jw, "index");
 	jw_u64(jw, choice->index);
 	jw_key(jw, "message");
-	write_message(choice, jw);
+	message_write(&choice->message, jw);
 	jw_key(jw, "finish_reason");
 	jw_raw(jw, buf_span(&choice->finish_reason));
 	if (with_tokens)

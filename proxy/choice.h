@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "proxy/message.h"
 #include "proxy/spill.h"
 #include "shared/buf.h"
 #include "shared/compiler.h"
@@ -13,31 +14,11 @@
 
 /*
  * One choice of an answer, put together from a stream's chunks or read from a
- * whole body.
- *
- * Texts are joined with their escapes as they stand and numbers are copied as
- * text, so nothing is lost on the way.
+ * whole body.  Numbers are copied as text.
  */
-enum choice_text {
-	TEXT_CONTENT,
-	TEXT_REASONING,
-	TEXT_REASONING_CONTENT,
-	TEXT_REFUSAL,
-	TEXT_COUNT,
-};
-
-struct tool_call {
-	uint64_t index;            /* the server's own */
-	struct buf id, type, name; /* JSON strings; empty: not given */
-	struct buf arguments;      /* the inside of a JSON string */
-};
-
 struct choice {
-	uint64_t index;              /* the server's own */
-	struct buf text[TEXT_COUNT]; /* insides of JSON strings */
-	bool text_given[TEXT_COUNT];
-	struct tool_call *calls;
-	size_t call_count;
+	uint64_t index; /* the server's own */
+	struct message message;
 	struct buf finish_reason; /* JSON string; empty: none yet */
 
 	/* JSON arrays, empty or without the closing bracket. */
