@@ -7,7 +7,6 @@
 
 #include "shared/json_text.h"
 #include "shared/limits.h"
-#include "shared/mem.h"
 
 /* vLLM's stand-in for a log-probability that it does not have. */
 #define PLACEHOLDER_LOGPROB (-9999.0)

@@ -137,15 +137,106 @@ static void test_choice__without_index_an_id_starts_a_call(void **state UNUSED)
 	       "\"arguments\":\"3\"}}]}}");
 }
 
+static void test_choice__function_calls_of_old_are_joined(void **state UNUSED)
+{
+	JOINED(MESSAGE("\"content\":null,\"function_call\":{\"name\":\"ls\","
+		       "\"arguments\":\"{\\\"a\\\":1}\"}"),
+	       "{\"delta\":{\"role\":\"assistant\",\"content\":null,"
+	       "\"function_call\":{\"name\":\"ls\",\"arguments\":\"\"}}}",
+	       "{\"delta\":{\"function_call\":{\"arguments\":\"{\\\"a\"}}}",
+	       "{\"delta\":{\"function_call\":{\"arguments\":\"\\\":1}\"}}}",
+	       "{\"delta\":{\"function_call\":null}}");
+}
+
+static void test_choice__custom_calls_are_joined(void **state UNUSED)
+{
+	JOINED(MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":\"a\","
+		       "\"type\":\"custom\",\"custom\":{\"name\":\"run\","
+		       "\"input\":\"ls \\\"x\\\"\"}},{\"id\":\"b\",\"type\":"
+		       "\"function\",\"function\":{\"name\":\"f\","
+		       "\"arguments\":\"{}\"}}]"),
+	       "{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"type\":"
+	       "\"custom\",\"custom\":{\"name\":\"run\",\"input\":\"\"}}]}}",
+	       "{\"delta\":{\"tool_calls\":[{\"index\":0,\"custom\":{\"input\":"
+	       "\"ls \"}},{\"index\":1,\"id\":\"b\",\"function\":{\"name\":"
+	       "\"f\",\"arguments\":\"{}\"}}]}}",
+	       "{\"delta\":{\"tool_calls\":[{\"index\":0,\"custom\":{\"input\":"
+	       "\"\\\"x\\\"\"}}]}}");
+	JOINED(MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":null,"
+		       "\"type\":\"custom\",\"custom\":{\"name\":\"x\","
+		       "\"input\":\"\"}},{\"id\":null,\"type\":\"mcp\","
+		       "\"unjoined\":[{\"mcp\":{\"a\":1}}]}]"),
+	       "{\"delta\":{\"tool_calls\":[{\"index\":0,\"custom\":{\"name\":"
+	       "\"x\"}},{\"index\":1,\"type\":\"mcp\",\"mcp\":{\"a\":1}}]}}");
+}
+
+static void test_choice__parts_of_content_stay_as_they_came(void **state UNUSED)
+{
+	JOINED(MESSAGE("\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+		       "{\"type\":\"text\",\"text\":\"b\"}]"),
+	       "{\"delta\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}",
+	       "{\"delta\":{\"content\":[]}}",
+	       "{\"delta\":{\"content\":[{\"type\":\"text\",\"text\":\"b\"}]}"
+	       "}");
+	/* Texts between them are parts, too, in their place. */
+	JOINED(MESSAGE("\"content\":[{\"type\":\"text\",\"text\":\"a\\nb\"},"
+		       "{\"type\":\"thinking\",\"thinking\":[]},{\"type\":"
+		       "\"text\",\"text\":\"cd\"}]"),
+	       "{\"delta\":{\"content\":\"a\\n\"}}",
+	       "{\"delta\":{\"content\":\"b\"}}",
+	       "{\"delta\":{\"content\":[{\"type\":\"thinking\",\"thinking\":"
+	       "[]}]}}",
+	       "{\"delta\":{\"content\":\"c\"}}",
+	       "{\"delta\":{\"content\":\"d\"}}");
+}
+
+static void test_choice__what_has_no_rule_of_joining_is_kept(
+	void **state UNUSED)
+{
+	JOINED(MESSAGE("\"content\":\"a\",\"unjoined\":[{\"audio\":{\"id\":1},"
+		       "\"n\":1.50},{\"audio\":{\"data\":\"x\"}},{"
+		       "\"reasoning\":"
+		       "[1]}]"),
+	       "{\"delta\":{\"audio\":{\"id\":1},\"content\":\"a\",\"n\":1.50,"
+	       "\"x\":null}}",
+	       "{\"delta\":{\"audio\":{\"data\":\"x\"}}}",
+	       "{\"delta\":{\"reasoning\":[1]}}");
+	JOINED(MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":\"a\","
+		       "\"type\":\"function\",\"function\":{\"name\":\"f\","
+		       "\"arguments\":\"\"},\"unjoined\":[{\"extra\":{\"s\":"
+		       "\"x\"}},"
+		       "{\"function\":{\"arguments\":{},\"y\":2}}]}],"
+		       "\"function_call\":{\"name\":null,\"arguments\":\"\"},"
+		       "\"unjoined\":[{\"function_call\":{\"z\":3}}]"),
+	       "{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\","
+	       "\"extra\":"
+	       "{\"s\":\"x\"},\"function\":{\"name\":\"f\",\"arguments\":{},"
+	       "\"y\":2}}],\"function_call\":{\"z\":3}}}");
+}
+
+static void test_choice__a_role_is_the_servers(void **state UNUSED)
+{
+	JOINED("{\"index\":0,\"message\":{\"role\":\"model\",\"content\":null},"
+	       "\"finish_reason\":null,\"logprobs\":null,\"token_ids\":null}",
+	       "{\"delta\":{\"role\":\"\"}}",
+	       "{\"delta\":{\"role\":\"model\"}}",
+	       "{\"delta\":{\"role\":\"user\"}}");
+}
+
 static void test_choice__odd_tool_calls_do_no_harm(void **state UNUSED)
 {
-	JOINED(MESSAGE("\"content\":null"), "{\"delta\":{\"tool_calls\":null}}",
+	JOINED(MESSAGE("\"content\":null,\"unjoined\":[{\"tool_calls\":{"
+		       "\"index\":"
+		       "0}}]"),
+	       "{\"delta\":{\"tool_calls\":null}}",
 	       "{\"delta\":{\"tool_calls\":{\"index\":0}}}",
 	       "{\"delta\":{\"tool_calls\":[]}}",
 	       "{\"delta\":{\"tool_calls\":[null,1,\"x\",[]]}}");
 	JOINED(MESSAGE("\"content\":null,\"tool_calls\":[{\"id\":null,"
 		       "\"type\":\"function\",\"function\":{\"name\":null,"
-		       "\"arguments\":\"\"}}]"),
+		       "\"arguments\":\"\"},\"unjoined\":[{\"id\":1,"
+		       "\"function\":"
+		       "\"x\"}]}]"),
 	       "{\"delta\":{\"tool_calls\":[{\"id\":1,\"function\":\"x\"}]}}",
 	       "{\"delta\":{\"tool_calls\":[{\"index\":-1}]}}");
 }
@@ -341,7 +432,8 @@ static void test_choice__the_last_reason_counts(void **state UNUSED)
 
 static void test_choice__odd_pieces_do_no_harm(void **state UNUSED)
 {
-	JOINED(MESSAGE("\"content\":null"), "1", "null", "[]",
+	JOINED(MESSAGE("\"content\":null,\"unjoined\":[{\"content\":1}]"), "1",
+	       "null", "[]",
 	       "{\"delta\":1,\"message\":[],\"logprobs\":1,\"token_ids\":1}",
 	       "{\"delta\":{\"content\":1}}", "{\"logprobs\":{}}",
 	       "{\"logprobs\":{\"content\":null}}",
@@ -378,6 +470,13 @@ int main(void)
 		cmocka_unit_test(test_choice__tool_calls_are_joined_by_index),
 		cmocka_unit_test(
 			test_choice__without_index_an_id_starts_a_call),
+		cmocka_unit_test(test_choice__function_calls_of_old_are_joined),
+		cmocka_unit_test(test_choice__custom_calls_are_joined),
+		cmocka_unit_test(
+			test_choice__parts_of_content_stay_as_they_came),
+		cmocka_unit_test(
+			test_choice__what_has_no_rule_of_joining_is_kept),
+		cmocka_unit_test(test_choice__a_role_is_the_servers),
 		cmocka_unit_test(test_choice__odd_tool_calls_do_no_harm),
 		cmocka_unit_test(test_choice__tokens_are_copied_as_text),
 		cmocka_unit_test(test_choice__ids_by_every_name),
