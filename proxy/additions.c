@@ -22,14 +22,14 @@ static const char *const names[ADDITION_SAMPLING] = {
 };
 
 /*
- * Refusals that do not name the member, or name another, or hold only in a
- * certain kind of request.
+ * Refusals that do not name the member, or name another (mostly what the server
+ * calls it inside), or hold only in a certain kind of request.
  */
 static const struct {
 	const char *text;
 	enum addition addition;
 } phrases[] = {
-	/* llama.cpp, tools/server */
+	/* llama.cpp, tools/server; older ones with status 500 */
 	{ "logprobs is not supported with tools + stream",
 	  ADDITION_LOGPROBS_WITH_TOOLS },
 	/* SGLang, serving_chat.py */
@@ -37,6 +37,16 @@ static const struct {
 	  ADDITION_TOKEN_IDS_OF_STREAM },
 	/* vLLM, above --max-logprobs */
 	{ "Requested sample logprobs of", ADDITION_TOP_LOGPROBS },
+	/* SGLang, tokenizer_manager.py: "top_logprobs_num must be in [0, N]" */
+	{ "top_logprobs_num", ADDITION_TOP_LOGPROBS },
+	/* TGI, validation.rs: "`top_n_tokens` must be >= 0 and <= 5" */
+	{ "top_n_tokens", ADDITION_TOP_LOGPROBS },
+	/* SGLang: "... decoding does not support return_logprob yet." */
+	{ "return_logprob", ADDITION_LOGPROBS },
+	/* several gateways: "... are not supported by this model" */
+	{ "log probabilities", ADDITION_LOGPROBS },
+	/* vLLM with a tokenizer of Mistral's, of any chat_template_kwargs */
+	{ "chat_template is not supported", ADDITION_THINKING },
 	{ "enable_thinking", ADDITION_THINKING },
 	{ "include_usage", ADDITION_USAGE },
 	{ "return_input_ids_in_sglext", ADDITION_SGLEXT },
@@ -54,20 +64,35 @@ static bool is_word_byte(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
+/* In any case: Google says "Logprobs is not enabled for this model". */
+static const char *find_nocase(const char *text, const char *end,
+			       const char *needle)
+{
+	size_t len = strlen(needle);
+	int first = tolower((unsigned char)needle[0]);
+
+	for (; (size_t)(end - text) >= len; text++)
+		if (tolower((unsigned char)*text) == first &&
+		    span_is_nocase(span_from(text, len), needle))
+			return text;
+	return NULL;
+}
+
+static bool contains(struct span text, const char *phrase)
+{
+	return find_nocase(text.data, text.data + text.len, phrase);
+}
+
 /* As a word: "logprobs" is not in "top_logprobs". */
 static bool mentions(struct span text, const char *name)
 {
 	size_t len = strlen(name);
 	const char *end = text.data + text.len;
 
-	for (const char *p = text.data; (size_t)(end - p) >= len; p++) {
-		p = memmem(p, (size_t)(end - p), name, len);
-		if (!p)
-			return false;
+	for (const char *p = text.data; (p = find_nocase(p, end, name)); p++)
 		if ((p == text.data || !is_word_byte(p[-1])) &&
 		    (p + len == end || !is_word_byte(p[len])))
 			return true;
-	}
 	return false;
 }
 
@@ -91,20 +116,36 @@ static enum addition refused_param(struct span body, unsigned added)
 	return ADDITION_NONE;
 }
 
-enum addition addition_refused(struct span body, unsigned added)
+static enum addition refused_in_known_words(struct span body, unsigned added)
 {
-	enum addition param;
-
-	if (!body.len)
-		return ADDITION_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(phrases); i++)
 		if (is_in(added, phrases[i].addition) &&
-		    memmem(body.data, body.len, phrases[i].text,
-			   strlen(phrases[i].text)))
+		    contains(body, phrases[i].text))
 			return phrases[i].addition;
-	param = refused_param(body, added);
-	if (param != ADDITION_NONE)
-		return param;
+	return ADDITION_NONE;
+}
+
+/* OpenAI answers 403 "You are not allowed to request logprobs from ...". */
+static bool is_refusal(unsigned status)
+{
+	return status == 400 || status == 403 || status == 422;
+}
+
+enum addition addition_refused(unsigned status, struct span body,
+			       unsigned added)
+{
+	enum addition refused;
+
+	/* Of a failure any mention may be by chance. */
+	if (!body.len ||
+	    !(is_refusal(status) || status == 500 || status == 501))
+		return ADDITION_NONE;
+	refused = refused_in_known_words(body, added);
+	if (refused != ADDITION_NONE || !is_refusal(status))
+		return refused;
+	refused = refused_param(body, added);
+	if (refused != ADDITION_NONE)
+		return refused;
 	for (enum addition a = 0; a < ADDITION_COUNT; a++)
 		if (is_in(added, a) && mentions(body, addition_name(a)))
 			return a;

@@ -31,11 +31,13 @@ enum addition {
 const char *addition_name(enum addition addition);
 
 /*
- * Which of the additions `added` does this refusal (the body of a 400 or 422)
- * name?  The error object's `param` counts most, then any mention as a word.
- * ADDITION_NONE: it is about the agent's own request.
+ * Which of the additions `added` does an answer with this status and body
+ * refuse?  What servers are known to say counts most, then the error object's
+ * `param`, then any mention as a word.  ADDITION_NONE: it is about the agent's
+ * own request, or no refusal.
  */
-enum addition addition_refused(struct span body, unsigned added);
+enum addition addition_refused(unsigned status, struct span body,
+			       unsigned added);
 
 /* The members' names as a JSON array, each once. */
 void additions_write(struct json_writer *jw, unsigned set);

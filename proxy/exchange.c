@@ -192,12 +192,10 @@ static void plan_and_send(struct exchange *x, const struct json_index *index);
  */
 static bool send_without(struct exchange *x)
 {
+	enum addition refused = addition_refused(x->status, buf_span(&x->body),
+						 x->rewrite.added);
 	struct json_index index;
-	enum addition refused;
 
-	if (x->status != 400 && x->status != 422)
-		return false;
-	refused = addition_refused(buf_span(&x->body), x->rewrite.added);
 	if (refused == ADDITION_NONE)
 		return false;
 	log_info("octap-proxy", "turn %llu: the upstream refuses %s",

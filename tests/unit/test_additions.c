@@ -11,13 +11,21 @@ static const unsigned usual = BIT(TOP_LOGPROBS) | BIT(LOGPROBS) |
 			      BIT(LOGPROBS_WITH_TOOLS) | BIT(TOKEN_IDS) |
 			      BIT(TOKEN_IDS_OF_STREAM) | BIT(USAGE);
 
+static void check_status(unsigned status, const char *body, unsigned added,
+			 enum addition expected)
+{
+	enum addition got = addition_refused(status, span_of(body), added);
+
+	if (got != expected)
+		fail_msg("%u %s: %d, expected %d", status, body, (int)got,
+			 (int)expected);
+}
+
 static void check_refused(const char *body, unsigned added,
 			  enum addition expected)
 {
-	enum addition got = addition_refused(span_of(body), added);
-
-	if (got != expected)
-		fail_msg("%s: %d, expected %d", body, (int)got, (int)expected);
+	check_status(400, body, added, expected);
+	check_status(422, body, added, expected);
 }
 
 static void test_additions__servers_own_words(void **state UNUSED)
@@ -51,6 +59,81 @@ static void test_additions__servers_own_words(void **state UNUSED)
 	check_refused("{\"detail\":[{\"loc\":[\"body\",\"stream_options\"],"
 		      "\"msg\":\"extra fields not permitted\"}]}",
 		      usual, ADDITION_USAGE);
+}
+
+/* What servers and gateways say, as their users report it. */
+static void test_additions__words_for_other_names(void **state UNUSED)
+{
+	const unsigned all = usual | BIT(THINKING);
+
+	/* Google, at two of its doors */
+	check_refused("[{\"error\":{\"code\":400,\"message\":\"Logprobs is not "
+		      "enabled for models/gemini-2.5-pro\",\"status\":"
+		      "\"INVALID_ARGUMENT\"}}]",
+		      all, ADDITION_LOGPROBS);
+	check_refused("Invalid JSON payload received. Unknown name "
+		      "\"return_token_ids\": Cannot find field.",
+		      all, ADDITION_TOKEN_IDS);
+	/* TGI */
+	check_refused(
+		"{\"error\":\"Input validation error: `top_n_tokens` must "
+		"be >= 0 and <= 5. Given: 20\",\"error_type\":"
+		"\"validation\"}",
+		all, ADDITION_TOP_LOGPROBS);
+	/* SGLang */
+	check_refused(
+		"{\"object\":\"error\",\"message\":\"top_logprobs_num must "
+		"be in [0, 32000]\"}",
+		all, ADDITION_TOP_LOGPROBS);
+	check_refused("{\"object\":\"error\",\"message\":\"DFLASH speculative "
+		      "decoding does not support return_logprob yet.\"}",
+		      all, ADDITION_LOGPROBS);
+	/* vLLM */
+	check_refused(
+		"{\"error\":{\"message\":\"chat_template is not supported "
+		"for Mistral tokenizers.\",\"param\":null}}",
+		all, ADDITION_THINKING);
+	check_refused(
+		"{\"error\":{\"message\":\"Gaudi doesn't support logprobs. "
+		"Please remove 'logprobs'/'top_logprobs' from your "
+		"request to receive a response.\",\"param\":null}}",
+		all & ~BIT(TOP_LOGPROBS), ADDITION_LOGPROBS);
+	/* Groq, Fireworks, Azure, LiteLLM, gateways */
+	check_refused("property 'stream_options' is unsupported, did you mean "
+		      "'stream'?",
+		      all, ADDITION_USAGE);
+	check_refused("Extra inputs are not permitted, field: "
+		      "'return_token_ids'",
+		      all, ADDITION_TOKEN_IDS);
+	check_refused("Validation error at #/stream_options: Extra inputs are "
+		      "not permitted",
+		      all, ADDITION_USAGE);
+	check_refused("litellm.UnsupportedParamsError: hosted_vllm does not "
+		      "support parameters: ['logprobs'], for model=x",
+		      all, ADDITION_LOGPROBS);
+	check_refused("{\"error\":{\"message\":\"Log probabilities are not "
+		      "supported by this model\"}}",
+		      all, ADDITION_LOGPROBS);
+	check_refused("Temperature must be 1", BIT(SAMPLING),
+		      ADDITION_SAMPLING);
+}
+
+static void test_additions__statuses_that_refuse(void **state UNUSED)
+{
+	static const char openai[] =
+		"{\"error\":{\"message\":\"You are not allowed to request "
+		"logprobs from this model\",\"type\":\"invalid_request_error\","
+		"\"param\":null,\"code\":null}}";
+	static const char llamacpp[] =
+		"{\"error\":{\"code\":500,\"message\":\"logprobs is not "
+		"supported with tools + stream\"}}";
+
+	check_status(403, openai, usual, ADDITION_LOGPROBS);
+	check_status(500, openai, usual, ADDITION_NONE);
+	check_status(429, openai, usual, ADDITION_NONE);
+	check_status(500, llamacpp, usual, ADDITION_LOGPROBS_WITH_TOOLS);
+	check_status(503, llamacpp, usual, ADDITION_NONE);
+	check_status(404, llamacpp, usual, ADDITION_NONE);
 }
 
 static void test_additions__only_what_was_added(void **state UNUSED)
@@ -123,6 +206,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_additions__servers_own_words),
+		cmocka_unit_test(test_additions__words_for_other_names),
+		cmocka_unit_test(test_additions__statuses_that_refuse),
 		cmocka_unit_test(test_additions__only_what_was_added),
 		cmocka_unit_test(test_additions__as_a_word),
 		cmocka_unit_test(test_additions__names_once),
