@@ -205,3 +205,11 @@ void refusals_add(struct refusals *refusals, struct span model,
 			xasprintf("%.*s", (int)model.len, model.data);
 	refusals->models[i].set |= 1u << addition;
 }
+
+void refusals_forget(struct refusals *refusals, struct span model, unsigned set)
+{
+	size_t i = find(refusals, model);
+
+	if (i < REFUSALS_MODELS)
+		refusals->models[i].set &= ~set;
+}

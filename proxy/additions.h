@@ -60,4 +60,8 @@ unsigned refusals_of(const struct refusals *refusals, struct span model);
 void refusals_add(struct refusals *refusals, struct span model,
 		  enum addition addition);
 
+/* It was not about these: the model refuses the request without them, too. */
+void refusals_forget(struct refusals *refusals, struct span model,
+		     unsigned set);
+
 #endif

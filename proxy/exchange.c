@@ -201,6 +201,7 @@ static bool send_without(struct exchange *x)
 	log_info("octap-proxy", "turn %llu: the upstream refuses %s",
 		 (unsigned long long)x->turn, addition_name(refused));
 	refusals_add(&x->proxy->refusals, span_of(x->model), refused);
+	x->refused |= 1u << refused;
 	upstream_fields_release(&x->fields);
 	buf_release(&x->body);
 	answer_release(&x->answer);

@@ -208,6 +208,7 @@ void exchange_end_upstream_refused(struct exchange *x)
 		log_mask_bytes(x->body.data, x->body.len);
 	error_set(&x->failure, ERROR_REFUSED, "the upstream answered %u",
 		  x->status);
+	refusals_forget(&x->proxy->refusals, span_of(x->model), x->refused);
 	x->ending = ENDING_REPLY;
 	x->reply_status = x->status;
 	if (!assemble_refusal(&x->answer.assembler, x->status, body, &err) ||

@@ -42,6 +42,7 @@ struct exchange {
 	struct buf body; /* of a whole answer or a refusal, so far */
 	unsigned status; /* the upstream's; 0: none came */
 	unsigned attempts;
+	unsigned refused; /* set of additions that this call found out */
 	struct upstream_fields fields; /* of its answer */
 	struct buf versions;           /* JSON: those fields that tell them */
 

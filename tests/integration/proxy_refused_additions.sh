@@ -52,3 +52,38 @@ check_status own 400
 check "unchanged" cmp "$tmp/own" "$tmp/no.json"
 check "once" upstream_saw answered 1
 refute "again" upstream_saw request 2
+
+# A server that quotes the whole request names our members, too.  That they are
+# not at fault shows when it refuses the request without them.
+printf '{"error":{"message":"tools: too few: %s","param":null}}' \
+	"{'tools': [], 'logprobs': True, 'return_token_ids': True}" \
+	>"$tmp/quoting.json"
+for n in 1 2 3; do
+	printf '{"status":400,"body":"%s"}\n' "$tmp/quoting.json"
+done >"$tmp/script"
+printf '{"stream":"%s"}\n' "$wire/vllm/text.asked.sse" >>"$tmp/script"
+kill_upstream
+start_upstream --script "$tmp/script"
+start_proxy --trace "$tmp/quoting.jsonl"
+ask quoting "$tmp/stream.json"
+check_status quoting 400
+check "in its words" cmp "$tmp/quoting" "$tmp/quoting.json"
+ask after "$tmp/stream.json"
+check_status after 200
+check_json <(tail -n 1 "$tmp/quoting.jsonl") '.upstream.attempts == 1 and
+	.upstream.degraded == [] and .token_status == "exact"'
+
+# Some refuse with another status than most.
+printf '{"error":{"message":"You are not allowed to request logprobs %s"}}' \
+	'from this model' >"$tmp/forbidden.json"
+cat >"$tmp/script" <<-END
+	{"status":403,"body":"$tmp/forbidden.json"}
+	{"stream":"$wire/openai/text.plain.sse"}
+END
+kill_upstream
+start_upstream --script "$tmp/script"
+start_proxy --trace "$tmp/forbidden.jsonl"
+ask forbidden "$tmp/stream.json"
+check_status forbidden 200
+check_json "$tmp/forbidden.jsonl" '.upstream.degraded == ["logprobs"] and
+	.upstream.attempts == 2'

@@ -184,6 +184,10 @@ static void test_additions__remembered_by_model(void **state UNUSED)
 			 BIT(USAGE) | BIT(LOGPROBS));
 	assert_int_equal(refusals_of(&refusals, SPAN("\"b\"")), 0);
 	assert_int_equal(refusals_of(&refusals, SPAN("")), BIT(THINKING));
+	refusals_forget(&refusals, SPAN("\"a\""), BIT(USAGE) | BIT(THINKING));
+	assert_int_equal(refusals_of(&refusals, SPAN("\"a\"")), BIT(LOGPROBS));
+	refusals_forget(&refusals, SPAN("\"b\""), BIT(LOGPROBS));
+	assert_int_equal(refusals_of(&refusals, SPAN("\"b\"")), 0);
 	refusals_release(&refusals);
 }
 
