@@ -79,6 +79,20 @@ static void note_finish(struct answer *answer, const struct buf *to)
 		answer->finish_passed = true;
 }
 
+/* Data of several lines may have them anywhere between two tokens. */
+static bool add_on_one_line(struct buf *to, struct span json, struct error *err)
+{
+	bool ok = true;
+
+	while (ok && json.len) {
+		size_t len = span_line_length(json);
+
+		ok = buf_add(to, span_from(json.data, len), err);
+		json = span_after(json, len < json.len ? len + 1 : len);
+	}
+	return ok;
+}
+
 /* Let go of what waited, with the member that it waited for, if it came. */
 static bool release_waiting(struct answer *answer, struct span member,
 			    struct error *err)
@@ -91,7 +105,8 @@ static bool release_waiting(struct answer *answer, struct span member,
 		size_t len = answer->insert_at[i] - done;
 
 		if (!buf_add(to, span_from(rest.data, len), err) ||
-		    !buf_add(to, SPAN(","), err) || !buf_add(to, member, err))
+		    !buf_add(to, SPAN(","), err) ||
+		    !add_on_one_line(to, member, err))
 			return false;
 		rest = span_after(rest, len);
 		done += len;

@@ -331,6 +331,97 @@ static void test_answer__lines_that_are_cut_go(void **state UNUSED)
 		"id: 1\ndata: \n: b\ndata: }]}\n\n" FINISH DONE);
 }
 
+/* May a line end behind this byte of JSON?  `in_string` goes along. */
+static bool is_between_tokens(struct span json, size_t at, bool *in_string)
+{
+	char c = json.data[at];
+
+	if (*in_string) {
+		size_t escapes = 0;
+
+		while (json.data[at - 1 - escapes] == '\\')
+			escapes++;
+		*in_string = c != '"' || escapes % 2;
+		return false;
+	}
+	*in_string = c == '"';
+	return at + 1 < json.len && strchr(",:[{]}", c);
+}
+
+struct breaker {
+	struct rng rng;
+	struct buf out;
+};
+
+/* An event's data as several lines, with others before and between them. */
+static void break_data(struct span data, void *arg)
+{
+	struct breaker *b = arg;
+	const char *line_end = rng_one_in(&b->rng, 3) ? "\r\n" : "\n";
+	bool in_string = false;
+
+	putf(&b->out, "%sdata: ", rng_one_in(&b->rng, 4) ? "id: 1\n" : "");
+	for (size_t i = 0; i < data.len; i++) {
+		bool may = is_between_tokens(data, i, &in_string);
+
+		put(&b->out, span_from(data.data + i, 1));
+		if (!may || !rng_one_in(&b->rng, 5) || data.data[0] != '{')
+			continue;
+		put(&b->out, span_of(line_end));
+		if (rng_one_in(&b->rng, 4))
+			putf(&b->out, ": x%s", line_end);
+		put(&b->out, SPAN("data: "));
+	}
+	putf(&b->out, "%s%s", line_end, line_end);
+}
+
+/* Without the line breaks, which stand between tokens. */
+static void join_data(struct span data, void *arg)
+{
+	for (size_t i = 0; i < data.len; i++)
+		if (data.data[i] != '\n')
+			put(arg, span_from(data.data + i, 1));
+	put(arg, SPAN("\n"));
+}
+
+static void check_broken(const char *path, void *arg UNUSED)
+{
+	struct buf expected = test_buf(), got = test_buf();
+	struct rewrite rewrite;
+	struct pair pair;
+
+	pair_load(&pair, path);
+	rewrite = asked_for(&pair);
+	each_data(buf_span(&pair.plain), join_data, &expected);
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct breaker b = { rng_seeded(seed), test_buf() };
+		struct run run;
+
+		each_data(buf_span(&pair.asked), break_data, &b);
+		run_stream(&run, &rewrite, buf_span(&b.out), (int)seed % 3);
+		buf_clear(&got);
+		each_data(without_error(&run), join_data, &got);
+		if (!is_exempt(&pair))
+			check_bytes(path, buf_span(&got), buf_span(&expected));
+		run_release(&run);
+		buf_release(&b.out);
+	}
+	pair_release(&pair);
+	buf_release(&expected);
+	buf_release(&got);
+}
+
+static void test_answer__data_in_lines_is_edited_like_any(void **state UNUSED)
+{
+	assert_true(each_file(WIRE "/vllm", ".asked.sse", check_broken, NULL));
+	assert_true(
+		each_file(WIRE "/sglang", ".asked.sse", check_broken, NULL));
+	assert_true(
+		each_file(WIRE "/llamacpp", ".asked.sse", check_broken, NULL));
+	assert_true(
+		each_file(WIRE "/openai", ".asked.sse", check_broken, NULL));
+}
+
 static void test_answer__last_lines_without_blank_line_are_edited(
 	void **state UNUSED)
 {
@@ -470,6 +561,7 @@ int main(void)
 		cmocka_unit_test(
 			test_answer__other_lines_of_an_edited_event_stay),
 		cmocka_unit_test(test_answer__lines_that_are_cut_go),
+		cmocka_unit_test(test_answer__data_in_lines_is_edited_like_any),
 		cmocka_unit_test(
 			test_answer__last_lines_without_blank_line_are_edited),
 		cmocka_unit_test(test_answer__a_moved_member_goes_back),
