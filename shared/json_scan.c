@@ -313,10 +313,13 @@ bool json_find(struct span object, const char *name, struct json_value *value)
 void json_index_make(struct json_index *index, struct span text,
 		     unsigned levels)
 {
-	const char *end = text.data + text.len;
-	const char *p = json_skip_space(text.data, end);
+	const char *end, *p;
 
 	index->count = 0;
+	if (!text.len)
+		return;
+	end = text.data + text.len;
+	p = json_skip_space(text.data, end);
 	if (p < end)
 		p = json_scan_value(p, end, index, levels);
 	if (!p || p == text.data || json_skip_space(p, end) != end)
