@@ -75,17 +75,17 @@ static void splice_line(const struct walk *w, const struct splice *s,
 void data_lines_splices(const struct sse_event *event,
 			const struct splice_list *data, struct splice_list *raw)
 {
-	const struct splice *s = data->items, *last = s + data->count;
 	struct walk w;
+	size_t i = 0;
 
 	walk_begin(&w, event);
-	while (s < last && walk_next(&w)) {
+	while (i < data->count && walk_next(&w)) {
 		size_t end = w.line.data_at + w.line.value.len;
 
 		/* One that goes on behind the line is met there again. */
-		for (; s < last && s->at <= end; s++) {
-			splice_line(&w, s, raw);
-			if (end_of(s) > end)
+		for (; i < data->count && data->items[i].at <= end; i++) {
+			splice_line(&w, &data->items[i], raw);
+			if (end_of(&data->items[i]) > end)
 				break;
 		}
 	}
