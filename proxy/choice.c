@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "proxy/members.h"
 #include "shared/json_text.h"
 #include "shared/limits.h"
 
@@ -20,6 +21,7 @@ void choice_init(struct choice *choice, uint64_t index, struct spill *spill)
 	*choice = (struct choice){ .index = index };
 	message_init(&choice->message);
 	buf_init(&choice->finish_reason, LIMIT_TURN_PART);
+	buf_init(&choice->unjoined, LIMIT_TURN_PART);
 	spool_init(&choice->logprobs, spill, LIMIT_TURN_PART);
 	buf_init(&choice->tokens, LIMIT_TURN_PART);
 	buf_init(&choice->logps, LIMIT_TURN_PART);
@@ -32,19 +34,13 @@ void choice_release(struct choice *choice)
 {
 	message_release(&choice->message);
 	buf_release(&choice->finish_reason);
+	buf_release(&choice->unjoined);
 	spool_release(&choice->logprobs);
 	buf_release(&choice->tokens);
 	buf_release(&choice->logps);
 	buf_release(&choice->ids);
 	buf_release(&choice->told_ids);
 	buf_release(&choice->prompt_ids);
-}
-
-/* Add a value to a list. */
-static bool add_item(struct buf *list, struct span item, struct error *err)
-{
-	return buf_add(list, list->len ? SPAN(",") : SPAN("["), err) &&
-	       buf_add(list, item, err);
 }
 
 /* What is spilled is not looked at again: it must be fit for a record. */
@@ -126,16 +122,16 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 		choice->bad_entry = true;
 	id = told_id(v[TOKEN], v[ID]);
 	choice->told_count += id.len > 0;
-	return add_item(&choice->told_ids, id.len ? id : SPAN("null"), err) &&
+	return list_add(&choice->told_ids, id.len ? id : SPAN("null"), err) &&
 	       spool_add(&choice->logprobs,
 			 spool_is_empty(&choice->logprobs) ? SPAN("[")
 							   : SPAN(","),
 			 err) &&
 	       add_fit_for_line(&choice->logprobs, entry, err) &&
-	       add_item(&choice->tokens,
+	       list_add(&choice->tokens,
 			v[TOKEN].text.len ? v[TOKEN].text : SPAN("null"),
 			err) &&
-	       add_item(&choice->logps,
+	       list_add(&choice->logps,
 			v[LOGPROB].text.len ? v[LOGPROB].text : SPAN("null"),
 			err);
 }
@@ -197,7 +193,7 @@ bool choice_add_ids(struct choice *choice, struct json_value ids,
 	while (json_next_item(&c) && json_read(&c, &id)) {
 		choice->id_count++;
 		choice->bad_entry |= !json_to_u64(id, &number);
-		if (!add_item(&choice->ids, id.text, err))
+		if (!list_add(&choice->ids, id.text, err))
 			return false;
 	}
 	return true;
@@ -255,35 +251,65 @@ static bool add_members(struct choice *choice, const struct json_value *v,
 	return buf_add(&choice->finish_reason, v[FINISH_REASON].text, err);
 }
 
+static bool add_other(struct json_cursor *c, struct span key, struct rest *rest,
+		      struct error *err)
+{
+	struct json_value value = JSON_VALUE_NONE;
+
+	json_read(c, &value);
+	return value.type == JSON_NONE || value.type == JSON_NULL ||
+	       rest_add(rest, key, value.text, err);
+}
+
+static size_t member_index(struct span key)
+{
+	size_t i = 0;
+
+	while (i < MEMBERS && !json_key_is(key, member_names[i]))
+		i++;
+	return i;
+}
+
+/* All but its log-probabilities, which are added at once. */
+static bool read_members(struct choice *choice, struct json_cursor *c,
+			 struct json_value *v, struct error *err)
+{
+	struct rest rest = { .list = &choice->unjoined };
+	size_t entries = choice->entry_count;
+	struct span key;
+	bool ok = true;
+
+	for (size_t i = 0; i < MEMBERS; i++)
+		v[i] = JSON_VALUE_NONE;
+	json_enter_object(c);
+	while (ok && json_next_key(c, &key)) {
+		size_t i;
+
+		if (json_key_is(key, "logprobs")) {
+			if (choice->entry_count != entries)
+				skip_again(choice, c);
+			else
+				ok = add_logprobs(choice, c, err);
+			continue;
+		}
+		i = member_index(key);
+		if (i < MEMBERS)
+			json_read(c, &v[i]);
+		else
+			ok = add_other(c, key, &rest, err);
+	}
+	return ok && rest_end(&rest, err);
+}
+
 bool choice_add(struct choice *choice, struct json_cursor *c, size_t *tokens,
 		bool *text, struct error *err)
 {
 	size_t entries = choice->entry_count, ids = choice->id_count;
 	struct json_value v[MEMBERS];
-	struct span key;
 
-	for (size_t i = 0; i < MEMBERS; i++)
-		v[i] = JSON_VALUE_NONE;
-	json_enter_object(c);
-	while (json_next_key(c, &key)) {
-		size_t i = 0;
-
-		if (json_key_is(key, "logprobs")) {
-			if (choice->entry_count != entries)
-				skip_again(choice, c);
-			else if (!add_logprobs(choice, c, err))
-				return false;
-			continue;
-		}
-		while (i < MEMBERS && !json_key_is(key, member_names[i]))
-			i++;
-		if (i < MEMBERS)
-			json_read(c, &v[i]);
-		else
-			json_skip(c);
-	}
 	*text = false;
-	if (!add_members(choice, v, text, err))
+	if (!read_members(choice, c, v, err) ||
+	    !add_members(choice, v, text, err))
 		return false;
 	entries = choice->entry_count - entries;
 	ids = choice->id_count - ids;
@@ -342,6 +368,7 @@ void choice_write(const struct choice *choice, bool with_tokens,
 	message_write(&choice->message, jw);
 	jw_key(jw, "finish_reason");
 	jw_raw(jw, buf_span(&choice->finish_reason));
+	list_write(&choice->unjoined, "unjoined", jw);
 	if (with_tokens)
 		write_tokens(choice, jw);
 	jw_object_end(jw);

@@ -20,6 +20,7 @@ struct choice {
 	uint64_t index; /* the server's own */
 	struct message message;
 	struct buf finish_reason; /* JSON string; empty: none yet */
+	struct buf unjoined; /* as that of the message, of members beside */
 
 	/* JSON arrays, empty or without the closing bracket. */
 	struct spool logprobs; /* entries of logprobs.content */

@@ -3,13 +3,6 @@
 
 #include "shared/json_text.h"
 
-/* The others, on their way to the list. */
-struct rest {
-	struct buf *list;
-	const char *within;
-	bool begun;
-};
-
 bool list_add(struct buf *list, struct span item, struct error *err)
 {
 	return buf_add(list, list->len ? SPAN(",") : SPAN("["), err) &&
@@ -28,15 +21,15 @@ static bool rest_begin(struct rest *rest, struct error *err)
 	       buf_add(rest->list, SPAN("\":{"), err);
 }
 
-static bool rest_add(struct rest *rest, struct span key, struct span value,
-		     struct error *err)
+bool rest_add(struct rest *rest, struct span key, struct span value,
+	      struct error *err)
 {
 	return rest_begin(rest, err) && buf_add(rest->list, key, err) &&
 	       buf_add(rest->list, SPAN(":"), err) &&
 	       buf_add(rest->list, value, err);
 }
 
-static bool rest_end(const struct rest *rest, struct error *err)
+bool rest_end(const struct rest *rest, struct error *err)
 {
 	return !rest->begun ||
 	       buf_add(rest->list, rest->within ? SPAN("}}") : SPAN("}"), err);
@@ -83,4 +76,12 @@ bool members_pick(struct span object, const struct member *known,
 			return false;
 	}
 	return rest_end(&others, err);
+}
+
+void list_write(const struct buf *list, const char *key, struct json_writer *jw)
+{
+	if (!list->len)
+		return;
+	jw_key(jw, key);
+	jw_wrapped(jw, "", buf_span(list), "]");
 }

@@ -295,15 +295,6 @@ static void write_called(const struct called *called, const char *member,
 	jw_object_end(jw);
 }
 
-static void write_list(const struct buf *list, const char *key,
-		       struct json_writer *jw)
-{
-	if (!list->len)
-		return;
-	jw_key(jw, key);
-	jw_wrapped(jw, "", buf_span(list), "]");
-}
-
 static void write_call(const struct tool_call *call, struct json_writer *jw)
 {
 	bool custom = call->called[CALL_CUSTOM].given;
@@ -321,7 +312,7 @@ static void write_call(const struct tool_call *call, struct json_writer *jw)
 		if (call->called[i].given ||
 		    (i == CALL_FUNCTION && !call->type.len && !custom))
 			write_called(&call->called[i], kinds[i].member, i, jw);
-	write_list(&call->unjoined, "unjoined", jw);
+	list_write(&call->unjoined, "unjoined", jw);
 	jw_object_end(jw);
 }
 
@@ -377,6 +368,6 @@ void message_write(const struct message *message, struct json_writer *jw)
 	if (message->function_call.given)
 		write_called(&message->function_call, "function_call",
 			     CALL_FUNCTION, jw);
-	write_list(&message->unjoined, "unjoined", jw);
+	list_write(&message->unjoined, "unjoined", jw);
 	jw_object_end(jw);
 }

@@ -214,6 +214,20 @@ static void test_choice__what_has_no_rule_of_joining_is_kept(
 	       "\"y\":2}}],\"function_call\":{\"z\":3}}}");
 }
 
+static void test_choice__members_beside_the_delta_are_kept(void **state UNUSED)
+{
+	JOINED("{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
+	       "\"a\"},"
+	       "\"finish_reason\":\"stop\",\"unjoined\":[{\"filter\":{}},"
+	       "{\"stop_reason\":151645,\"filter\":{\"x\":1}}],"
+	       "\"logprobs\":null,\"token_ids\":null}",
+	       "{\"delta\":{\"content\":\"a\"},\"stop_reason\":null,\"filter\":"
+	       "{},"
+	       "\"logprobs\":null,\"token_ids\":null}",
+	       "{\"delta\":{},\"stop_reason\":151645,\"filter\":{\"x\":1},"
+	       "\"finish_reason\":\"stop\"}");
+}
+
 static void test_choice__a_role_is_the_servers(void **state UNUSED)
 {
 	JOINED("{\"index\":0,\"message\":{\"role\":\"model\",\"content\":null},"
@@ -476,6 +490,8 @@ int main(void)
 			test_choice__parts_of_content_stay_as_they_came),
 		cmocka_unit_test(
 			test_choice__what_has_no_rule_of_joining_is_kept),
+		cmocka_unit_test(
+			test_choice__members_beside_the_delta_are_kept),
 		cmocka_unit_test(test_choice__a_role_is_the_servers),
 		cmocka_unit_test(test_choice__odd_tool_calls_do_no_harm),
 		cmocka_unit_test(test_choice__tokens_are_copied_as_text),
