@@ -322,7 +322,7 @@ void json_index_make(struct json_index *index, struct span text,
 	p = json_skip_space(text.data, end);
 	if (p < end)
 		p = json_scan_value(p, end, index, levels);
-	if (!p || p == text.data || json_skip_space(p, end) != end)
+	if (!p || json_skip_space(p, end) != end)
 		index->count = 0;
 	/* Who reads on behind the value finds none. */
 	index->parts[index->count] = (struct json_part){
