@@ -5,8 +5,8 @@
  * It does not look at the connection between a request and the first byte of
  * the reply, so a peer that hangs up meanwhile goes unnoticed.  Enabling
  * EV_READ would tell, but one pipelined byte then ends the process (2.1.12,
- * "illegal connection state").  An event of our own for EV_CLOSED sees the hang
- * up and reads nothing.
+ * "illegal connection state").  An event of our own sees the hang up and reads
+ * nothing: EV_CLOSED, and EV_READ, as which alone libevent reports a reset.
  *
  * It never sets TCP_NODELAY.
  *
@@ -27,6 +27,7 @@
 #include <event2/listener.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,9 @@
 
 /* Of the listener, when no connection can be accepted. */
 #define REST_MS 100
+
+/* How soon a reset is seen behind bytes that wait to be read. */
+#define LOOK_AGAIN_MS 100
 
 struct http_server {
 	struct http_server *next, **link; /* in `servers` */
@@ -83,12 +87,37 @@ static void exchange_free(struct http_exchange *x)
 	free(x);
 }
 
-static void on_closed(evutil_socket_t fd UNUSED, short what UNUSED, void *arg)
+static bool is_closed(evutil_socket_t fd)
+{
+	struct pollfd peer = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&peer, 1, 0) > 0;
+}
+
+static void on_closed(evutil_socket_t fd, short what, void *arg);
+
+/* Look at once when the peer closes, or bytes come, or else from time to time.
+ */
+static void watch_peer(struct http_exchange *x, evutil_socket_t fd, short what)
+{
+	const struct timeval again = { .tv_usec = LOOK_AGAIN_MS * 1000 };
+
+	event_assign(x->closed, loop_base(x->server->loop), fd, what, on_closed,
+		     x);
+	event_add(x->closed, what & EV_READ ? NULL : &again);
+}
+
+static void on_closed(evutil_socket_t fd, short what, void *arg)
 {
 	struct http_exchange *x = arg;
 
 	if (x->gone || x->ended)
 		return;
+	if (!(what & EV_CLOSED) && !is_closed(fd)) {
+		/* Bytes of a next request would be reported for ever. */
+		watch_peer(x, fd, EV_CLOSED);
+		return;
+	}
 	x->gone = true;
 	if (x->on_gone)
 		x->on_gone(x->gone_arg);
@@ -142,9 +171,8 @@ static void on_request(struct evhttp_request *request, void *arg)
 	x->server = server;
 	x->request = request;
 	split_target(x);
-	x->closed =
-		event_new(loop_base(server->loop), fd, EV_CLOSED, on_closed, x);
-	event_add(x->closed, NULL);
+	x->closed = event_new(loop_base(server->loop), -1, 0, on_closed, x);
+	watch_peer(x, fd, EV_CLOSED | EV_READ);
 	server->active++;
 	server->handler(x, server->arg);
 }
