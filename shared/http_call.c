@@ -78,6 +78,12 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 		return 0;
 	}
 	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 101) {
+		/* Or what follows would be handed on as a body. */
+		fail_call(call, ERROR_MALFORMED,
+			  "the server switches to a protocol nobody asked for");
+		return 0;
+	}
 	if (status < 200)
 		return line.len;
 	call->head_done = true;

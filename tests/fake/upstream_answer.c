@@ -190,6 +190,11 @@ static void plan_ending(struct upstream_answer *a)
 		a->limit = 0;
 		a->ending = ENDING_CLOSE;
 		break;
+	case FAULT_RAW:
+		a->head_sent = true;
+		a->chunked = false;
+		a->ending = ENDING_CLOSE;
+		break;
 	case FAULT_HANG_AFTER_FINISH:
 		a->ending = ENDING_HANG;
 		break;

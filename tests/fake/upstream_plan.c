@@ -26,6 +26,7 @@ static const char *const fault_names[] = {
 	[FAULT_JSON_FOR_STREAM] = "json-for-stream",
 	[FAULT_GZIP] = "gzip",
 	[FAULT_HANG_AFTER_FINISH] = "hang-after-finish",
+	[FAULT_RAW] = "raw",
 	NULL,
 };
 

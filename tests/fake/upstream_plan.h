@@ -26,6 +26,7 @@ enum upstream_fault {
 	FAULT_JSON_FOR_STREAM,   /* 200 and `body` although asked to stream */
 	FAULT_GZIP,              /* says that the file is gzip */
 	FAULT_HANG_AFTER_FINISH, /* nothing after the finish_reason */
+	FAULT_RAW,               /* the file is all of it, head included */
 };
 
 struct upstream_plan {
