@@ -19,8 +19,7 @@ for head in 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n' \
 		cat "$wire/vllm/text.asked.sse"
 	} >"$tmp/raw.$number"
 	printf '{"fault":"raw","stream":"%s","body":"%s"}\n' \
-		"$tmp/raw.$number"{,} >>"$tmp/script"
-	tail -n 1 "$tmp/script" >>"$tmp/script"
+		"$tmp/raw.$number"{,,,} >>"$tmp/script"
 done
 printf '{}\n' >>"$tmp/script"
 start_upstream "${answers[@]}" --script "$tmp/script"
