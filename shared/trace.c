@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -86,11 +87,52 @@ static void restore(struct trace_writer *w)
 		return; /* nothing more can be done */
 }
 
+static bool copy_bytes(int from, int to, off_t len)
+{
+	off_t at = 0;
+
+	while (at < len)
+		if (sendfile(to, from, &at, (size_t)(len - at)) <= 0)
+			return false;
+	return true;
+}
+
+/*
+ * Somebody has removed the file, of which ours is the last descriptor: what it
+ * holds goes into a new one.
+ */
+static bool put_back(struct trace_writer *w, struct error *err)
+{
+	struct stat status;
+	int fd;
+
+	if (fstat(w->fd, &status) < 0 || status.st_nlink)
+		return true;
+	fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_set_errno(
+			err, errno, "%s was removed and cannot be made again",
+			w->path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	    !copy_bytes(w->fd, fd, status.st_size)) {
+		error_set_errno(err, errno, "%s was removed: write it again",
+				w->path);
+		unlink(w->path);
+		close(fd);
+		return false;
+	}
+	close(w->fd);
+	w->fd = fd;
+	return true;
+}
+
 bool trace_flush(struct trace_writer *w, struct error *err)
 {
 	off_t len = (off_t)w->pending.len;
 	int saved;
 
+	if (!put_back(w, err))
+		return false;
 	if (!len)
 		return true;
 	if (w->compressed && !buf_add(&w->pending, SEAL, err))

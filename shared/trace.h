@@ -53,7 +53,10 @@ void trace_drop_line(struct trace_writer *writer);
 /* Was the last line kept that could not be appended or ended? */
 bool trace_kept(const struct trace_writer *writer);
 
-/* Write what an earlier failure left over, if anything. */
+/*
+ * Write what an earlier failure left over, if anything.  Like each append, this
+ * makes a file anew that was removed, with all its records.
+ */
 bool trace_flush(struct trace_writer *writer, struct error *err) MUST_USE;
 
 void trace_writer_free(struct trace_writer *writer);

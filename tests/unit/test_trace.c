@@ -627,6 +627,59 @@ static void test_trace__kept_records_come_before_the_next(void **state UNUSED)
 	buf_release(&line);
 }
 
+static void check_removed(const char *path, unsigned before)
+{
+	struct buf all = test_buf();
+	struct trace_writer *writer = create(path);
+	struct error err;
+
+	append_records(writer, 1, before, 4000, &all);
+	assert_int_equal(unlink(path), 0);
+	append_records(writer, before + 1, before + 2, 4000, &all);
+	check_file(path, &all);
+	assert_int_equal(unlink(path), 0);
+	assert_true(trace_flush(writer, &err));
+	check_file(path, &all);
+	assert_null(trace_create(path, &err));
+	check_error(&err, ERROR_REFUSED, "in use");
+	trace_writer_free(writer);
+	unlink(path);
+	buf_release(&all);
+}
+
+static void test_trace__a_removed_file_comes_back(void **state UNUSED)
+{
+	for (unsigned before = 0; before < 3; before++) {
+		check_removed(compressed, before);
+		check_removed(plain, before);
+	}
+}
+
+static void test_trace__what_has_its_name_now_is_left_alone(void **state UNUSED)
+{
+	struct buf all = test_buf(), notes = test_buf(), line = test_buf();
+	struct trace_writer *writer = create(plain);
+	struct error err;
+
+	append_records(writer, 1, 1, 400, &all);
+	unlink(plain);
+	put(&notes, SPAN("notes\n"));
+	assert_true(file_write_atomic(plain, buf_span(&notes), &err));
+	make_record(&line, 2, 400);
+	assert_false(trace_append(writer, buf_span(&line), &err));
+	check_error(&err, ERROR_SYSTEM, "was removed");
+	check_file(plain, &notes);
+	unlink(plain);
+	put(&all, buf_span(&line));
+	put(&all, SPAN("\n"));
+	append_records(writer, 3, 3, 400, &all);
+	check_file(plain, &all);
+	trace_writer_free(writer);
+	buf_release(&all);
+	buf_release(&notes);
+	buf_release(&line);
+}
+
 static void test_trace__free_of_nothing(void **state UNUSED)
 {
 	trace_writer_free(NULL);
@@ -658,6 +711,8 @@ int main(void)
 		TEST(test_trace__a_frame_under_a_plain_name_becomes_lines),
 		TEST(test_trace__what_the_disk_has_no_room_for_is_kept),
 		TEST(test_trace__kept_records_come_before_the_next),
+		TEST(test_trace__a_removed_file_comes_back),
+		TEST(test_trace__what_has_its_name_now_is_left_alone),
 		TEST(test_trace__free_of_nothing),
 	};
 
