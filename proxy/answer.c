@@ -189,20 +189,28 @@ static bool pass(struct answer *answer, const struct sse_event *event,
 	return true;
 }
 
+/* Its last LF may still be on its way when it is reported. */
+static bool pass_done(struct answer *answer, const struct sse_event *event,
+		      struct error *err)
+{
+	bool cut = span_ends_with(event->raw, "\n\r");
+
+	answer->holding = true;
+	return release_waiting(answer, SPAN_NONE, err) &&
+	       pass(answer, event, err) &&
+	       (!cut || buf_add(&answer->held, SPAN("\n"), err));
+}
+
 static bool take_event(struct answer *answer, const struct sse_event *event,
 		       struct error *err)
 {
 	bool had_error = assemble_has_error(&answer->assembler);
 
-	if (span_is(span_trim(event->data), "[DONE]")) {
-		answer->holding = true;
-		if (!release_waiting(answer, SPAN_NONE, err))
-			return false;
-	} else if (event->has_data && !answer->holding &&
-		   !assemble_event(&answer->assembler, event->data,
-				   answer->now_us, err)) {
+	if (span_is(span_trim(event->data), "[DONE]"))
+		return pass_done(answer, event, err);
+	if (event->has_data && !assemble_event(&answer->assembler, event->data,
+					       answer->now_us, err))
 		return false;
-	}
 	return assemble_has_error(&answer->assembler) && !had_error
 		       ? pass_error(answer, event, err)
 		       : pass(answer, event, err);
@@ -219,12 +227,14 @@ static bool on_event(const struct sse_event *event, void *arg)
 	answer->strip.index = answer->assembler.index = &index;
 	ok = take_event(answer, event, &answer->err);
 	answer->strip.index = answer->assembler.index = NULL;
-	return ok;
+	return ok && !answer->holding;
 }
 
 bool answer_feed(struct answer *answer, struct span bytes, uint64_t now_us,
 		 struct error *err)
 {
+	if (answer->holding)
+		return true;
 	answer->now_us = now_us;
 	answer->err.kind = ERROR_NONE;
 	if (!sse_feed(&answer->sse, bytes, on_event, answer, err))

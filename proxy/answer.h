@@ -25,8 +25,9 @@
  *		write answer.held
  *	answer_release(&answer);
  *
- * Events from [DONE] on are held: they may only leave after the record is
- * written, because an agent that has them may exit at once.
+ * [DONE] is held: it may only leave after the record is written, because an
+ * agent that has it may exit at once.  What comes behind it is dropped: it would
+ * depend on the network whether it came in time.
  */
 struct answer {
 	struct sse_parser sse;

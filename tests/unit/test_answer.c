@@ -223,7 +223,7 @@ static void test_answer__everything_else_passes(void **state UNUSED)
 	static const char stream[] =
 		"\xEF\xBB\xBF: hello\r\n\r\nevent: x\rid: 1\r\rdata: no "
 		"json\n\n"
-		"data: {\"a\":\ndata: 1}\n\n\n\n" FINISH DONE ": bye\n\n";
+		"data: {\"a\":\ndata: 1}\n\n\n\n" FINISH ": bye\n\n" DONE;
 
 	check_passed(&nothing, stream, stream);
 	check_passed(&everything, stream, stream);
@@ -231,7 +231,7 @@ static void test_answer__everything_else_passes(void **state UNUSED)
 
 static void test_answer__the_end_is_held(void **state UNUSED)
 {
-	struct span stream = SPAN(FINISH DONE "data: more\n\n");
+	struct span stream = SPAN(FINISH DONE);
 
 	for (int way = 0; way < FEED_WAYS; way++) {
 		struct run run;
@@ -239,9 +239,31 @@ static void test_answer__the_end_is_held(void **state UNUSED)
 		run_stream(&run, &everything, stream, way);
 		assert_true(run.answer.holding);
 		assert_true(run.answer.finish_passed);
-		check_text(buf_span(&run.answer.held), DONE "data: more\n\n");
+		check_text(buf_span(&run.answer.held), DONE);
 		run_release(&run);
 	}
+}
+
+static void test_answer__what_follows_the_end_is_dropped(void **state UNUSED)
+{
+	static const char *const behind[] = {
+		"data: more\n\n", "\n", ": bye", "data: [DONE]\n\n", "\r\n",
+	};
+	static const char *const ends[] = {
+		DONE,
+		"data: [DONE]\r\n\r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		for (size_t j = 0; j < ARRAY_LEN(behind); j++) {
+			struct buf stream = test_buf(), expected = test_buf();
+
+			putf(&expected, FINISH "%s", ends[i]);
+			putf(&stream, FINISH "%s%s", ends[i], behind[j]);
+			check_passed(&nothing, stream.data, expected.data);
+			buf_release(&stream);
+			buf_release(&expected);
+		}
 }
 
 static void test_answer__an_unfinished_stream_ends_in_an_error(
@@ -518,7 +540,7 @@ static void gen_stream(struct rng *rng, struct buf *out)
 	static const char *const pieces[] = {
 		"data: ", "data:", ": x",  "event: e", "{\"choices\":[{}]}",
 		"\n",     "\r",    "\r\n", "\n\n",     "\r\n\r\n",
-		"[DONE]", "x",
+		"[DONE",  "x",
 	};
 
 	put(out, SPAN(FINISH));
@@ -552,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_answer__openai),
 		cmocka_unit_test(test_answer__everything_else_passes),
 		cmocka_unit_test(test_answer__the_end_is_held),
+		cmocka_unit_test(test_answer__what_follows_the_end_is_dropped),
 		cmocka_unit_test(
 			test_answer__an_unfinished_stream_ends_in_an_error),
 		cmocka_unit_test(
