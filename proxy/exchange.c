@@ -38,15 +38,32 @@ static void exchange_free(void *arg)
 	free(x);
 }
 
-/* One that is compressed, which nobody asked for, cannot be read as such. */
-static bool is_event_stream(const struct exchange *x)
+/* Nobody asked for that, and it cannot be read. */
+static bool is_compressed(const struct exchange *x)
 {
-	const char *type = upstream_fields_find(&x->fields, "content-type");
 	const char *encoding =
 		upstream_fields_find(&x->fields, "content-encoding");
 
+	return encoding && *encoding && strcasecmp(encoding, "identity") != 0;
+}
+
+static bool is_event_stream(const struct exchange *x)
+{
+	const char *type = upstream_fields_find(&x->fields, "content-type");
+
 	return type && !strncasecmp(type, "text/event-stream", 17) &&
-	       (!encoding || !*encoding || !strcasecmp(encoding, "identity"));
+	       !is_compressed(x);
+}
+
+/* A stream that is called something else, which agents do not look at. */
+static bool is_mislabelled(const struct exchange *x)
+{
+	struct span body = buf_span(&x->body);
+
+	return x->rewrite.stream && x->status < 300 && !is_compressed(x) &&
+	       (span_starts_with(body, "data:") ||
+		span_starts_with(body, "event:") ||
+		span_starts_with(body, ":"));
 }
 
 static void on_head(struct http_call *call, unsigned status, void *arg)
@@ -98,11 +115,16 @@ static void on_body(struct http_call *call UNUSED, struct span bytes, void *arg)
 	struct exchange *x = arg;
 	struct error err;
 
-	if (x->state == EXCHANGE_STREAMING)
+	if (x->state == EXCHANGE_STREAMING) {
 		feed_stream(x, bytes);
-	else if (x->state != EXCHANGE_RECORDING &&
-		 !buf_add(&x->body, bytes, &err))
+	} else if (x->state != EXCHANGE_RECORDING &&
+		   !buf_add(&x->body, bytes, &err)) {
 		exchange_end_refused(x, REPLY_BAD_ANSWER, &err);
+	} else if (x->state == EXCHANGE_WHOLE && is_mislabelled(x)) {
+		exchange_enter(x, EXCHANGE_STREAMING);
+		feed_stream(x, buf_span(&x->body));
+		buf_release(&x->body);
+	}
 }
 
 /*

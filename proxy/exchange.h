@@ -16,8 +16,8 @@ struct proxy;
 
 enum exchange_state {
 	EXCHANGE_WAITING,   /* the upstream's status line; request timeout */
-	EXCHANGE_STREAMING, /* events, passed on as they come */
 	EXCHANGE_WHOLE,     /* the rest of a body that is edited as a whole */
+	EXCHANGE_STREAMING, /* events, passed on as they come */
 	EXCHANGE_REFUSED,   /* the rest of an error's body */
 	EXCHANGE_RECORDING, /* the recorder; the end is held back */
 	EXCHANGE_DONE,      /* freed at the end of this turn of the loop */

@@ -16,7 +16,7 @@ crlf=$(stat -c %s "$tmp/crlf")
 for chunk in 1000000 "$end" $((end - 1)) 7 random:3; do
 	printf '{"stream":"%s","chunk":"%s","delay":1}\n' "$tmp/more" "$chunk"
 done >"$tmp/script"
-for chunk in 1000000 $((crlf - 1)) $((crlf - 2)) 1; do
+for chunk in 1000000 $((crlf - 1)) $((crlf - 2)) 11; do
 	printf '{"stream":"%s","chunk":"%s","delay":1}\n' "$tmp/crlf" "$chunk"
 done >>"$tmp/script"
 start_upstream "${answers[@]}" --script "$tmp/script"
