@@ -108,8 +108,12 @@ static const char *phrase_of(unsigned status)
 		return "Request Timeout";
 	case 413:
 		return "Content Too Large";
+	case 417:
+		return "Expectation Failed";
 	case 431:
 		return "Request Header Fields Too Large";
+	case 501:
+		return "Not Implemented";
 	case 503:
 		return "Service Unavailable";
 	default:

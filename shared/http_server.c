@@ -168,6 +168,8 @@ static void on_request(struct evhttp_request *request, void *arg)
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	bufferevent_set_max_single_write(bev, LIMIT_HTTP_REPLY_GAP);
+	/* Or a target with a server in it would close the connection. */
+	request->flags &= ~EVHTTP_PROXY_REQUEST;
 	x->server = server;
 	x->request = request;
 	split_target(x);

@@ -27,9 +27,9 @@
  *
  * Answered without the handler, the connection closed behind it: 400 to what
  * request_framing.h does not take for a request, 413 and 431 above the limits of
- * body and head, 408 to a request that takes longer than patience to arrive, 503
- * above LIMIT_HTTP_HELD; by evhttp 501 to other methods, 417 to an expectation
- * other than 100-continue.  Idle connections are closed when patience ends, and
+ * body and head, 501 to other methods, 417 to an expectation other than
+ * 100-continue, 408 to a request that takes longer than patience to arrive, 503
+ * above LIMIT_HTTP_HELD.  Idle connections are closed when patience ends, and
  * those above LIMIT_HTTP_CONNECTIONS at once.
  *
  * A handler does not learn how the target was written beyond its path and query

@@ -33,6 +33,7 @@ enum state {
 void request_framing_init(struct request_framing *f)
 {
 	*f = (struct request_framing){ .state = IN_METHOD };
+	request_target_init(&f->target);
 }
 
 bool request_framing_in_request(const struct request_framing *f)
@@ -43,9 +44,11 @@ bool request_framing_in_request(const struct request_framing *f)
 static bool refuse(struct request_framing *f, unsigned status, const char *why,
 		   struct error *err)
 {
+	bool large = status == 413 || status == 431;
+
 	f->fault = status;
-	return error_set(err, status == 400 ? ERROR_MALFORMED : ERROR_TOO_LARGE,
-			 "%s", why);
+	return error_set(err, large ? ERROR_TOO_LARGE : ERROR_MALFORMED, "%s",
+			 why);
 }
 
 static bool malformed(struct request_framing *f, const char *why,
@@ -114,6 +117,7 @@ static bool in_method(struct request_framing *f, unsigned char c,
 	if (c != ' ' || !f->word_len)
 		return malformed(f, "no request line", err);
 	f->has_body_method = may_have_body(word(f));
+	f->has_method = f->has_body_method || word_is(f, "HEAD");
 	enter(f, IN_TARGET);
 	return true;
 }
@@ -121,13 +125,9 @@ static bool in_method(struct request_framing *f, unsigned char c,
 static bool in_target(struct request_framing *f, unsigned char c,
 		      struct error *err)
 {
-	if (c > ' ' && c < 0x7F) {
-		word_add(f, c);
+	if (c > ' ' && c < 0x7F && request_target_add(&f->target, (char)c))
 		return true;
-	}
-	if (c != ' ' || !(span_starts_with(word(f), "/") ||
-			  span_starts_with(word(f), "http://") ||
-			  span_starts_with(word(f), "https://")))
+	if (c != ' ' || !request_target_is_whole(&f->target))
 		return malformed(f, "no path in the request line", err);
 	enter(f, IN_VERSION);
 	return true;
@@ -220,6 +220,10 @@ static bool take_field(struct request_framing *f, struct error *err)
 		return take_length(f, err);
 	if (!strcasecmp(f->name, "transfer-encoding"))
 		return take_encoding(f, err);
+	if (!strcasecmp(f->name, "expect"))
+		f->expects |=
+			f->word_len >= sizeof(f->word) ||
+			!span_is_nocase(span_trim(word(f)), "100-continue");
 	return true;
 }
 
@@ -264,6 +268,11 @@ static bool after_head(struct request_framing *f, struct error *err)
 			f, "Transfer-Encoding in an old version of HTTP", err);
 	if ((f->length || f->encodings) && !f->has_body_method)
 		return malformed(f, "a body with a method that has none", err);
+	if (!f->has_method)
+		return refuse(f, 501, "the server does not have its method",
+			      err);
+	if (f->expects && !f->old)
+		return refuse(f, 417, "it expects more than to continue", err);
 	if (f->length > LIMIT_HTTP_BODY)
 		return too_large(f, err);
 	f->left = f->length;

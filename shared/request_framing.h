@@ -5,6 +5,7 @@
 
 #include "shared/compiler.h"
 #include "shared/error.h"
+#include "shared/request_target.h"
 #include "shared/span.h"
 
 /*
@@ -15,7 +16,9 @@
  * here: two lengths, a length that is not digits alone, a length beside
  * chunks, an encoding other than `chunked`, folded lines, bare line feeds,
  * space before a colon, a body with a method that has none.  Refused although
- * RFC 9112 lets them pass: empty lines before a request, and chunk extensions.
+ * RFC 9112 lets them pass: empty lines before a request, and chunk extensions;
+ * methods that the server does not have, and what else it is expected to do than
+ * to continue.
  *
  * A connection's bytes are fed as they come; nothing is kept of them but what
  * is needed to find the end.
@@ -32,9 +35,12 @@ struct request_framing {
 	uint64_t length;
 	unsigned hosts, lengths, encodings; /* headers of that name */
 	unsigned chunk_digits;
-	bool old; /* HTTP/1.0 */
+	bool old;        /* HTTP/1.0 */
+	bool has_method; /* that the server has */
 	bool has_body_method;
+	bool expects; /* something other than to continue */
 	bool in_trailer;
+	struct request_target target;
 
 	/* The beginning of the word, name or value under way. */
 	char word[24];
@@ -46,8 +52,8 @@ void request_framing_init(struct request_framing *f);
 
 /*
  * False: these bytes are not to be acted upon, and nothing after them; `fault`
- * is then 400, 413 (LIMIT_HTTP_BODY) or 431 (LIMIT_HTTP_HEADERS), the error
- * says why.
+ * is then 400, 413 (LIMIT_HTTP_BODY), 417 (Expect), 431 (LIMIT_HTTP_HEADERS) or
+ * 501 (the method), the error says why.
  */
 bool request_framing_feed(struct request_framing *f, struct span bytes,
 			  struct error *err) MUST_USE;

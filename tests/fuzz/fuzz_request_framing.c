@@ -20,7 +20,8 @@ static void feed(struct request_framing *f, struct span left,
 		len = len < left.len ? len : left.len;
 		if (!request_framing_feed(f, span_from(left.data, len), &err)) {
 			MUST(f->fault == 400 || f->fault == 413 ||
-			     f->fault == 431);
+			     f->fault == 417 || f->fault == 431 ||
+			     f->fault == 501);
 			return;
 		}
 		MUST(!f->fault);

@@ -165,6 +165,37 @@ static void feed_text(struct request_framing *f, const char *text,
 	assert_int_equal(f->fault, fault);
 }
 
+static void test_request_framing__what_the_server_has_not(void **state UNUSED)
+{
+	static const char *const methods[] = {
+		"TRACE",
+		"CONNECT",
+		"post",
+		"PROPFIND",
+		"POSTPOSTPOSTPOSTPOSTPOST",
+		"HEADHEADHEADHEADHEADHEADHEAD",
+	};
+	static const char *const expectations[] = { "", "x", "100-continue, x",
+						    "100", "100-continue;a" };
+	struct buf text = test_buf();
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		buf_clear(&text);
+		putf(&text, "%s / HTTP/1.1\r\n" HOST "\r\n", methods[i]);
+		check_requests(buf_span(&text), 0, 501);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(expectations); i++) {
+		buf_clear(&text);
+		putf(&text, POST "Expect: %s\r\n\r\n", expectations[i]);
+		check_requests(buf_span(&text), 0, 417);
+	}
+	buf_release(&text);
+	check_requests(SPAN(POST "Expect: 100-continue\r\nExpect: x\r\n\r\n"),
+		       0, 417);
+	check_requests(SPAN(POST "expect:100-Continue \r\n\r\n"), 1, 0);
+	check_requests(SPAN("POST / HTTP/1.0\r\nExpect: x\r\n\r\n"), 1, 0);
+}
+
 static void test_request_framing__body_limit(void **state UNUSED)
 {
 	struct request_framing f;
@@ -194,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_request_framing__several),
 		cmocka_unit_test(test_request_framing__malformed),
 		cmocka_unit_test(test_request_framing__head_limit),
+		cmocka_unit_test(test_request_framing__what_the_server_has_not),
 		cmocka_unit_test(test_request_framing__body_limit),
 	};
 
