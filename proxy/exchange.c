@@ -253,9 +253,20 @@ static void on_done(struct http_call *call, const struct error *err, void *arg)
 		exchange_end_upstream_refused(x);
 }
 
+/* As far as its lineage looks at it. */
+static struct turn call_of(const struct exchange *x)
+{
+	return (struct turn){
+		.number = x->turn,
+		.kind = x->kind,
+		.session_id = span_of(x->session_id),
+	};
+}
+
 static void on_agent_gone(void *arg)
 {
 	struct exchange *x = arg;
+	struct turn call = call_of(x);
 	struct error err;
 
 	x->agent_gone = true;
@@ -263,6 +274,7 @@ static void on_agent_gone(void *arg)
 	if (x->state >= EXCHANGE_RECORDING)
 		return;
 	if (x->proxy->config->drain_disconnected && x->call) {
+		lineage_lost(&x->proxy->lineages, &call);
 		x->gone_ms = clock_monotonic_ms();
 		http_call_resume(x->call);
 		return;
@@ -410,11 +422,7 @@ static void plan_and_send(struct exchange *x, const struct json_index *index)
 
 static void note_attempt(struct exchange *x, struct span body)
 {
-	struct turn turn = {
-		.number = x->turn,
-		.kind = x->kind,
-		.session_id = span_of(x->session_id),
-	};
+	struct turn turn = call_of(x);
 
 	lineage_begin(&x->proxy->lineages, &turn, body);
 	x->attempt = turn.attempt;

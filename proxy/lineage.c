@@ -94,6 +94,14 @@ void lineage_begin(struct lineages *lineages, struct turn *turn,
 	l->last_failed = false;
 }
 
+void lineage_lost(struct lineages *lineages, const struct turn *turn)
+{
+	struct lineage *l = find(lineages, turn);
+
+	if (l->last_turn == turn->number)
+		l->last_failed = true;
+}
+
 /* Add the items of a JSON array, without white space. */
 static bool add_ids(struct buf *ids, struct span array)
 {

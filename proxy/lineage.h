@@ -22,6 +22,7 @@
  * that is tokenised otherwise than it was sampled, breaks that.
  *
  *	lineage_begin(&lineages, &turn, body)	fills attempt, supersedes
+ *	lineage_lost(&lineages, &turn)		if the agent hung up before the end
  *	lineage_end(&lineages, &turn)		fills prefix_of, prefix_break
  *
  * The lineages used last are remembered.
@@ -51,6 +52,9 @@ void lineages_release(struct lineages *lineages);
 /* Looks at the turn's number, kind and session; `body` as the agent sent it. */
 void lineage_begin(struct lineages *lineages, struct turn *turn,
 		   struct span body);
+
+/* It will not be delivered, and may be asked for again before it ends. */
+void lineage_lost(struct lineages *lineages, const struct turn *turn);
 
 /* Looks at the ids, and at whether it is complete and delivered. */
 void lineage_end(struct lineages *lineages, struct turn *turn);

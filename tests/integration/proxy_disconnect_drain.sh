@@ -17,3 +17,14 @@ ask gone "$tmp/stream.json" --max-time 0.2 2>/dev/null || true
 wait_until 10 "the record" has_records 2
 check_record 2 '.complete == false and .delivered == false'
 wait_until 5 "the upstream is let go" upstream_saw peer_gone 2
+stop_proxy
+
+# It is asked for again while the first answer is still drained.
+start_proxy --dialect vllm --on-disconnect drain --trace "$tmp/again.jsonl"
+session=(-H 'x-session-id: ses_1')
+ask gone "$tmp/stream.json" "${session[@]}" --max-time 0.1 2>/dev/null || true
+ask again "$tmp/stream.json" "${session[@]}"
+ask next "$tmp/stream.json" "${session[@]}"
+check "attempts" equals "$(jq -c '[.turn, .attempt, .supersedes, .delivered]' \
+	"$tmp/again.jsonl" | tr '\n' ' ')" \
+	'[1,1,null,false] [2,2,1,true] [3,1,null,true] '
