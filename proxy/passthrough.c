@@ -59,29 +59,30 @@ static void on_head(struct http_call *call, unsigned status, void *arg)
 	p->begun = true;
 }
 
-static void on_body(struct http_call *call, struct span bytes, void *arg)
-{
-	struct passthrough *p = arg;
-	struct error err;
-
-	if (!p->begun) {
-		/* What is too long for an error is cut short. */
-		if (!buf_add(&p->refusal, bytes, &err))
-			log_warn("octap-proxy", "a refusal is cut: %s",
-				 err.text);
-		return;
-	}
-	http_reply_write(p->http, bytes);
-	if (http_reply_backlog(p->http) > LIMIT_HTTP_REPLY_GAP)
-		http_call_pause(call);
-}
-
 static void pass_refusal(struct passthrough *p)
 {
 	if (p->refusal.len)
 		log_mask_bytes(p->refusal.data, p->refusal.len);
 	http_reply(p->http, p->status, p->fields.items, p->fields.count,
 		   buf_span(&p->refusal));
+}
+
+static void on_body(struct http_call *call, struct span bytes, void *arg)
+{
+	struct passthrough *p = arg;
+	struct error err;
+
+	if (!p->begun) {
+		if (buf_add(&p->refusal, bytes, &err))
+			return;
+		log_warn("octap-proxy", "a refusal is cut: %s", err.text);
+		pass_refusal(p);
+		passthrough_end(p);
+		return;
+	}
+	http_reply_write(p->http, bytes);
+	if (http_reply_backlog(p->http) > LIMIT_HTTP_REPLY_GAP)
+		http_call_pause(call);
 }
 
 static void on_done(struct http_call *call UNUSED, const struct error *err,

@@ -17,14 +17,18 @@ static void on_head(struct http_call *call UNUSED, unsigned status, void *arg)
 	probe->answered = status < 500;
 }
 
-static void on_body(struct http_call *call UNUSED, struct span bytes, void *arg)
+/* A list that is too long tells nothing, and is not read to its end. */
+static void on_body(struct http_call *call, struct span bytes, void *arg)
 {
 	struct probe *probe = arg;
 	struct error err;
 
-	/* What is beyond the limit is not JSON any more, so not looked at. */
-	if (!buf_add(&probe->body, bytes, &err))
-		buf_clear(&probe->body);
+	if (buf_add(&probe->body, bytes, &err))
+		return;
+	log_warn("octap-proxy", "the list of models: %s", err.text);
+	probe->call = NULL;
+	http_call_cancel(call);
+	buf_release(&probe->body);
 }
 
 /* {"data":[{"id":...,"owned_by":"vllm",...},...]} */
