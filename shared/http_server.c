@@ -568,6 +568,18 @@ void http_reply_end(struct http_exchange *x)
 	evhttp_send_reply_end(end_exchange(x));
 }
 
+/* Where the connection's end is the answer's, closing would end it well. */
+static void reset(struct evhttp_connection *connection)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	evutil_socket_t fd = bufferevent_getfd(
+		evhttp_connection_get_bufferevent(connection));
+
+	if (connect(fd, &nobody, sizeof(nobody)) < 0)
+		log_warn("http", "an answer is not broken off: %s",
+			 strerror(errno));
+}
+
 void http_reply_cut(struct http_exchange *x)
 {
 	struct evhttp_connection *connection =
@@ -577,6 +589,8 @@ void http_reply_cut(struct http_exchange *x)
 		http_reply_end(x);
 		return;
 	}
+	if (!has_chunks(x->request) && !x->gone)
+		reset(connection);
 	http_connection_ended(x->connection);
 	evhttp_connection_free(connection);
 	exchange_free(x);

@@ -35,4 +35,5 @@ done
 status=0
 ask answer "$tmp/stream.json" || status=$?
 check "broken off at once" equals "$status" 18
+ask answer "$tmp/stream.json" --http1.0 2>/dev/null && fail "a good end"
 check_record 5 '.complete == false and .completion_tokens == []'
