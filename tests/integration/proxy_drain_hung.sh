@@ -3,10 +3,10 @@
 # second signal does not wait for that.
 . "$(dirname "$0")/lib.sh"
 
-# terminate SIGNALS: how long it takes, in ms, in $took
+# terminate SIGNAL...: how long it takes, in ms, in $took
 terminate()
 {
-	local start agent
+	local start agent signal
 
 	start_upstream "${answers[@]}" --chunk 1000 --delay 60000
 	start_proxy
@@ -14,8 +14,8 @@ terminate()
 	agent=$!
 	wait_until 5 "the answer's beginning" test -s "$tmp/answer"
 	start=${EPOCHREALTIME/./}
-	for ((i = 0; i < $1; i++)); do
-		kill -TERM "$PROXY_PID"
+	for signal in "$@"; do
+		kill "-$signal" "$PROXY_PID"
 		sleep 0.1
 	done
 	end_of "$PROXY_PID" 7
@@ -27,10 +27,15 @@ terminate()
 	rm "$tmp/answer"
 }
 
-terminate 1
+terminate TERM
 check "it took 5 s, not $took ms" test "$took" -ge 4500
 check_record 1 '.complete == false and .delivered == false and
 	.completion_tokens == ["Hello"] and (.abort_reason | test("stopped"))'
-terminate 2
-check "it took $took ms" test "$took" -lt 2000
-check_record 2 '.turn == 2 and .complete == false'
+turn=1
+for signals in 'TERM TERM' 'INT INT' 'TERM INT' 'INT TERM'; do
+	turn=$((turn + 1))
+	# shellcheck disable=SC2086
+	terminate $signals
+	check "$signals took $took ms" test "$took" -lt 2000
+	check_record "$turn" ".turn == $turn and .complete == false"
+done

@@ -5,10 +5,20 @@
 
 answer=$wire/vllm/text.asked.sse
 first=$(($(grep -abo $'^data' "$answer" | sed -n 3p | cut -d: -f1) + 20))
-start_upstream --stream "$answer" --chunk "$first" --delay 12500
+printf '{"error":{"message":"No."}}' >"$tmp/no"
+start_upstream --stream "$answer" --script <(
+	jq -nc --arg first "$first" --arg no "$tmp/no" \
+		'{chunk: $first, delay: 12500},
+		{"first-delay": 12500, status: 404, body: $no}')
 start_proxy --dialect vllm
-ask quiet "$tmp/stream.json" --max-time 50
+ask quiet "$tmp/stream.json" --max-time 50 &
+agent=$!
+wait_until 5 "the first call" upstream_saw request 1
+ask late "$tmp/stream.json" --max-time 50
+check_status late 404
+check "the refusal" cmp "$tmp/late" "$tmp/no"
+wait "$agent"
 check "a comment came" test "$(grep -c '^: ' "$tmp/quiet")" -ge 1
 check "and nothing else" cmp <(awk '/^: /{getline; next} 1' "$tmp/quiet") \
 	"$wire/vllm/text.plain.sse"
-check_record 1 '.complete and .token_status == "exact"'
+check_record 2 '.complete and .token_status == "exact"'

@@ -75,6 +75,20 @@ openssl rehash "$tmp/folder"
 trusts SSL_CERT_DIR="$tmp/folder"
 stop_proxy
 
+# A server that speaks no TLS.
+socat -d -d TCP-LISTEN:0,bind=127.0.0.1,fork \
+	SYSTEM:"printf 'HTTP/1.1 400 No\r\n\r\n'" 2>"$tmp/plain.err" &
+wait_until 20 "socat to listen" has_line "$tmp/plain.err" 'listening on'
+UPSTREAM=https://127.0.0.1:$(sed -n 's/.*listening on .*:\([0-9]*\)$/\1/p' \
+	"$tmp/plain.err") start_proxy
+ask answer "$tmp/stream.json"
+check_status answer 502
+check_error "$tmp/answer"
+turn=$((turn + 1))
+check_record "$turn" '.complete == false and .upstream.status == null and
+	(.response.upstream_error | length > 0)'
+stop_proxy
+
 # Signed by who may, but for another name.
 make_certificate ours DNS:elsewhere.test
 kill "$TLS_PID"

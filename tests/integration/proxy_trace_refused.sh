@@ -36,3 +36,34 @@ refuses "$tmp/other.zst" 'other.zst'
 mkfifo "$tmp/fifo.zst"
 refute "a FIFO" timeout 10 "$OCTAP_PROXY" --upstream-url "$UPSTREAM" \
 	--port 0 --trace "$tmp/fifo.zst" 2>"$tmp/refused.err"
+
+# No place for one, or none that may be written.
+cannot()
+{
+	status=0
+	timeout 10 "$@" --upstream-url "$UPSTREAM" --port 0 \
+		--trace "$trace" >"$tmp/refused.out" 2>"$tmp/refused.err" ||
+		status=$?
+	check "exit status" equals "$status" 1
+	check "the file is named" has_line "$tmp/refused.err" "open $trace"
+	check "no ready line" test ! -s "$tmp/refused.out"
+}
+
+trace=$tmp/nowhere/trace.zst cannot "$OCTAP_PROXY"
+mkdir "$tmp/closed"
+printf '{"schema":"octap.turn/1","turn":1}\n' >"$tmp/closed/trace.jsonl"
+chmod 0555 "$tmp/closed"
+chmod 0444 "$tmp/closed/trace.jsonl"
+chmod 0755 "$tmp"
+prefix=()
+if ((EUID == 0)); then
+	cp "$OCTAP_PROXY" "$tmp/proxy"
+	prefix=(setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/proxy")
+else
+	prefix=("$OCTAP_PROXY")
+fi
+for trace in "$tmp/closed/new.jsonl" "$tmp/closed/trace.jsonl"; do
+	cannot "${prefix[@]}"
+	check "why" has_line "$tmp/refused.err" 'Permission denied'
+done
+chmod 0755 "$tmp/closed"

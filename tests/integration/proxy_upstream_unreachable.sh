@@ -26,8 +26,12 @@ unreachable()
 		(.response.upstream_error | length > 0)'
 }
 
-unreachable 1 "$tmp/stream.json"
-unreachable 2 "$tmp/stream.json"
+for turn in 1 2; do
+	unreachable "$turn" "$tmp/stream.json"
+	# It may have been acted upon.
+	check_record "$turn" '.upstream.attempts == 1'
+	refute "it was sent again" upstream_saw request $((turn + 1))
+done
 for turn in 3 4 5; do
 	unreachable "$turn" "$tmp/whole.json"
 	check_record "$turn" '.upstream.status == 200'
