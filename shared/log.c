@@ -1,6 +1,7 @@
 /* Lines to stderr, with the secrets taken out. */
 #include "shared/log.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ static enum log_level threshold = LOG_WARN;
 /* The longer first: one may begin with another. */
 static char **secrets;
 static size_t secret_count;
+
+static unsigned lost; /* lines for which stderr had no room */
 
 void log_set_level(enum log_level level)
 {
@@ -82,6 +85,14 @@ void log_mask_clear(void)
 	secret_count = 0;
 }
 
+/* An error is: the write will tell. */
+static bool has_room(void)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&fd, 1, 0) != 0;
+}
+
 static PRINTF_LIKE(3, 0) void write_line(enum log_level level,
 					 const char *scope, const char *fmt,
 					 va_list args)
@@ -99,8 +110,18 @@ static PRINTF_LIKE(3, 0) void write_line(enum log_level level,
 		stamp[CLOCK_UTC_SIZE - 1] = ' ';
 		stamp[CLOCK_UTC_SIZE] = '\0';
 	}
-	fprintf(stderr, "%s%s %s: %.*s\n", stamp, names[level], scope,
-		LINE_MAXIMUM, text);
+	if (has_room() && lost) {
+		fprintf(stderr,
+			"%swarn log: %u lines before this one are "
+			"lost, as stderr was not read\n",
+			stamp, lost);
+		lost = 0;
+	}
+	if (has_room())
+		fprintf(stderr, "%s%s %s: %.*s\n", stamp, names[level], scope,
+			LINE_MAXIMUM, text);
+	else
+		lost++;
 	free(text);
 }
 

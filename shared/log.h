@@ -14,6 +14,9 @@
  * or, when stderr is a terminal, without the time.  A secret that was given to
  * log_mask() never appears: it is replaced wherever it would.  The same goes
  * for any text passed through log_masked().
+ *
+ * A pipe that nobody empties holds nothing up: lines for which it has no room
+ * are dropped, and counted in the next one that it takes.
  */
 enum log_level {
 	LOG_ERROR,
