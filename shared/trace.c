@@ -385,7 +385,9 @@ static bool rewrite_old(struct trace_writer *w, struct error *err)
 
 	if (!old)
 		goto out;
-	w->fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	/* Left by a crash, or put there: nothing is written through it. */
+	unlink(temporary);
+	w->fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (w->fd < 0) {
 		w->fd = old_fd;
 		error_set_errno(err, errno, "open %s", temporary);

@@ -680,6 +680,34 @@ static void test_trace__what_has_its_name_now_is_left_alone(void **state UNUSED)
 	buf_release(&line);
 }
 
+static void test_trace__nothing_is_written_through_a_link(void **state UNUSED)
+{
+	struct buf all = test_buf(), notes = test_buf();
+	char *victim = folder_file(&folder, "victim");
+	char *temporary = folder_file(&folder, "trace.jsonl.zst.new");
+	struct trace_writer *writer = create(compressed);
+	struct stat status;
+	struct error err;
+
+	append_records(writer, 1, 2, 400, &all);
+	trace_writer_free(writer);
+	put(&notes, SPAN("notes\n"));
+	assert_true(file_write(victim, buf_span(&notes), &err));
+	assert_int_equal(symlink(victim, temporary), 0);
+	writer = create(compressed);
+	append_records(writer, 3, 3, 400, &all);
+	trace_writer_free(writer);
+	check_file(compressed, &all);
+	check_file(victim, &notes);
+	assert_int_equal(lstat(compressed, &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	assert_int_equal(lstat(temporary, &status), -1);
+	free(victim);
+	free(temporary);
+	buf_release(&all);
+	buf_release(&notes);
+}
+
 static void test_trace__free_of_nothing(void **state UNUSED)
 {
 	trace_writer_free(NULL);
@@ -713,6 +741,7 @@ int main(void)
 		TEST(test_trace__kept_records_come_before_the_next),
 		TEST(test_trace__a_removed_file_comes_back),
 		TEST(test_trace__what_has_its_name_now_is_left_alone),
+		TEST(test_trace__nothing_is_written_through_a_link),
 		TEST(test_trace__free_of_nothing),
 	};
 
