@@ -200,9 +200,9 @@ static bool key_is_right(const struct upstream_peer *p, const struct request *r)
 static bool refuse_key(struct upstream_peer *p, const struct request *r,
 		       struct error *err)
 {
-	char *json = xasprintf(WRONG_KEY, (int)r->authorization.len,
-			       r->authorization.data ? r->authorization.data
-						     : "");
+	char *json =
+		xasprintf(WRONG_KEY, (int)r->authorization.len,
+			  r->authorization.data ? r->authorization.data : "");
 	bool ok = upstream_answer_json(&p->answer, 401, json, err);
 
 	free(json);

@@ -34,7 +34,7 @@ line='POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n'
 mapfile -t bytes < <(printf 'X%.0s\n' {1..40})
 closes 'nothing is sent' 0
 check "no answer to that" test ! -s "$tmp/answer.head"
-closes 'a slow request line' 0.1 P O S T ' ' "${bytes[@]}"
+closes 'a slow request line' 0.1 P O S T ' ' / "${bytes[@]}"
 check_status answer 408
 closes 'a slow head' 0.1 "$line" "${bytes[@]}"
 check_status answer 408
