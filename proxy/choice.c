@@ -103,6 +103,19 @@ static bool is_usable(struct json_value logprob)
 	       number > PLACEHOLDER_LOGPROB;
 }
 
+/* Most servers tell none: nulls only as soon as there is an id among them. */
+static bool add_told_id(struct choice *choice, struct span id,
+			struct error *err)
+{
+	if (!id.len && !choice->told_count)
+		return true;
+	for (size_t i = 1; !choice->told_count && i < choice->entry_count; i++)
+		if (!list_add(&choice->told_ids, SPAN("null"), err))
+			return false;
+	choice->told_count += id.len > 0;
+	return list_add(&choice->told_ids, id.len ? id : SPAN("null"), err);
+}
+
 /* The cursor is at an entry of logprobs.content. */
 static bool add_entry(struct choice *choice, struct json_cursor *c,
 		      struct error *err)
@@ -110,7 +123,7 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 	enum { TOKEN, LOGPROB, ID, COUNT };
 	static const char *const names[COUNT] = { "token", "logprob", "id" };
 	struct json_value v[COUNT];
-	struct span entry, id;
+	struct span entry;
 	size_t start;
 
 	json_peek(c);
@@ -120,9 +133,7 @@ static bool add_entry(struct choice *choice, struct json_cursor *c,
 	choice->entry_count++;
 	if (v[TOKEN].type != JSON_STRING || !is_usable(v[LOGPROB]))
 		choice->bad_entry = true;
-	id = told_id(v[TOKEN], v[ID]);
-	choice->told_count += id.len > 0;
-	return list_add(&choice->told_ids, id.len ? id : SPAN("null"), err) &&
+	return add_told_id(choice, told_id(v[TOKEN], v[ID]), err) &&
 	       spool_add(&choice->logprobs,
 			 spool_is_empty(&choice->logprobs) ? SPAN("[")
 							   : SPAN(","),

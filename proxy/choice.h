@@ -27,7 +27,8 @@ struct choice {
 	struct buf tokens;     /* their `token` */
 	struct buf logps;      /* their `logprob` */
 	struct buf ids;        /* token_ids or response_token_ids */
-	struct buf told_ids;   /* the id each entry itself tells, or null */
+	struct buf told_ids;   /* the id each entry itself tells, or
+				null; empty when none tells any */
 	size_t entry_count;
 	size_t id_count;
 	size_t told_count;
