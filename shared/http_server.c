@@ -513,7 +513,8 @@ static void end_by_closing(struct evhttp_request *request)
 
 /*
  * Write what the kernel takes of the output now; the rest, and any error, are
- * libevent's, which opens the buffer for its own writes in the same way.
+ * libevent's, which opens the buffer for its own writes in the same way.  It
+ * need not ask whether more may be written when there is nothing more.
  */
 static void write_now(struct http_exchange *x)
 {
@@ -529,6 +530,11 @@ static void write_now(struct http_exchange *x)
 	evbuffer_unfreeze(out, 1);
 	evbuffer_write(out, bufferevent_getfd(socket));
 	evbuffer_freeze(out, 1);
+	if (evbuffer_get_length(out))
+		return;
+	bufferevent_disable(socket, EV_WRITE);
+	if (x->on_drained)
+		x->on_drained(x->drained_arg);
 }
 
 void http_reply_begin(struct http_exchange *x, unsigned status,

@@ -53,13 +53,27 @@ static void log_from_libevent(int severity, const char *message)
 		log_debug("libevent", "%s", message);
 }
 
+/* What is watched is told the kernel once a turn, not at every change. */
+static struct event_base *make_base(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base;
+
+	if (!config)
+		return NULL;
+	event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
 struct loop *loop_new(struct error *err)
 {
 	struct event_base *base;
 	struct loop *loop;
 
 	event_set_log_callback(log_from_libevent);
-	base = event_base_new();
+	base = make_base();
 	if (!base) {
 		error_set(err, ERROR_SYSTEM, "no event loop");
 		return NULL;
