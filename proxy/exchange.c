@@ -163,26 +163,33 @@ static void let_go(struct exchange *x)
 	buf_clear(&x->answer.out);
 }
 
-static void on_tick(void *arg)
+static void look_after_stream(struct exchange *x, uint64_t now)
 {
-	struct exchange *x = arg;
-	uint64_t now = clock_monotonic_ms();
 	uint64_t patience = x->proxy->config->request_timeout_ms;
 	size_t backlog = x->agent_gone ? 0 : http_reply_backlog(x->http);
 
-	if (x->state != EXCHANGE_STREAMING)
-		return;
 	if (backlog && patience && now - x->last_drained_ms > patience)
 		end_with(x, "the agent takes nothing of its answer");
-	else if (x->agent_gone && now - x->gone_ms > DRAIN_LIMIT_MS)
-		end_with(x, "the agent hung up, and the answer does not end");
 	else if (x->answer.waiting.len && now - x->last_byte_ms > WAITED_MS)
 		let_go(x);
 	else if (now - x->last_sent_ms > QUIET_MS && !backlog)
 		send_comment(x);
 	if (!backlog)
 		x->last_drained_ms = now;
-	if (x->state == EXCHANGE_STREAMING)
+}
+
+static void on_tick(void *arg)
+{
+	struct exchange *x = arg;
+	uint64_t now = clock_monotonic_ms();
+
+	if (x->state >= EXCHANGE_RECORDING)
+		return;
+	if (x->agent_gone && now - x->gone_ms > DRAIN_LIMIT_MS)
+		end_with(x, "the agent hung up, and the answer does not end");
+	else if (x->state == EXCHANGE_STREAMING)
+		look_after_stream(x, now);
+	if (x->state < EXCHANGE_RECORDING)
 		loop_timer_start(x->tick, TICK_MS);
 }
 
@@ -276,6 +283,7 @@ static void on_agent_gone(void *arg)
 	if (x->proxy->config->drain_disconnected && x->call) {
 		lineage_lost(&x->proxy->lineages, &call);
 		x->gone_ms = clock_monotonic_ms();
+		loop_timer_start(x->tick, TICK_MS);
 		http_call_resume(x->call);
 		return;
 	}
@@ -318,7 +326,6 @@ void exchange_enter(struct exchange *x, enum exchange_state state)
 		x->reply_begun = true;
 		x->last_byte_ms = x->last_sent_ms = x->last_drained_ms =
 			clock_monotonic_ms();
-		x->tick = loop_timer_new(x->proxy->loop, on_tick, x);
 		loop_timer_start(x->tick, TICK_MS);
 		break;
 	case EXCHANGE_WHOLE:
@@ -350,6 +357,7 @@ static struct exchange *exchange_new(struct proxy *proxy,
 
 	x->proxy = proxy;
 	x->http = http;
+	x->tick = loop_timer_new(proxy->loop, on_tick, x);
 	x->turn = ++proxy->last_turn;
 	x->start_us = clock_monotonic_us();
 	x->wall_us = clock_wall_us();

@@ -49,7 +49,7 @@ struct exchange {
 	enum ending ending;
 	unsigned reply_status;    /* for ENDING_REPLY */
 	struct error failure;     /* why it is not complete; NONE: it is */
-	struct loop_timer *tick;  /* while streaming */
+	struct loop_timer *tick;  /* while streaming, or the agent is gone */
 	uint64_t last_byte_ms;    /* from the upstream */
 	uint64_t last_sent_ms;    /* to the agent */
 	uint64_t last_drained_ms; /* when nothing waited for it to read */
