@@ -71,21 +71,24 @@ static size_t on_header(char *data, size_t size, size_t count, void *arg)
 		buf_clear(&call->reply_headers);
 		return line.len;
 	}
-	if (span_trim(line).len) {
+	/* For libcurl the head ends with what begins like an empty line. */
+	if (line.data[0] != '\r' && line.data[0] != '\n') {
 		if (buf_add(&call->reply_headers, line, &err))
 			return line.len;
 		fail_call(call, ERROR_TOO_LARGE, "reply headers too long");
 		return 0;
 	}
 	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-	if (status == 101) {
+	if (status >= 100 && status < 200 && status != 101)
+		return line.len;
+	if (status < 200) {
 		/* Or what follows would be handed on as a body. */
 		fail_call(call, ERROR_MALFORMED,
-			  "the server switches to a protocol nobody asked for");
+			  status == 101 ? "the server switches to a protocol "
+					  "nobody asked for"
+					: "an answer without a status");
 		return 0;
 	}
-	if (status < 200)
-		return line.len;
 	call->head_done = true;
 	call->status = (unsigned)status;
 	call->handler.on_head(call, call->status, call->arg);
@@ -102,6 +105,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 		return 0;
 	if (call->left)
 		return size * count;
+	if (!call->head_done) {
+		fail_call(call, ERROR_MALFORMED, "a body without a head");
+		return 0;
+	}
 	call->last_byte_ms = clock_monotonic_ms();
 	/* It goes on reading as long as the server is fast enough. */
 	if (call->body.len + size * count > RECEIVE_BUFFER)
