@@ -41,11 +41,24 @@ static void cancel_call(struct exchange *x)
 	x->call = NULL;
 }
 
+static bool is_shielded(const struct exchange *x)
+{
+	return x->proxy->config->error_shield != SWITCH_OFF;
+}
+
 void exchange_end_refused(struct exchange *x, enum reply_error which,
 			  const struct error *why)
 {
 	struct error err;
 
+	/* What is final is so whatever became of its text. */
+	if (x->state == EXCHANGE_REFUSED && !x->refusal_cut && is_shielded(x) &&
+	    shield_is_final(x->status)) {
+		x->refusal_cut = true;
+		exchange_log_failure(x, "a refusal is cut", why);
+		exchange_end_upstream_refused(x);
+		return;
+	}
 	exchange_log_failure(x, "not answered", why);
 	set_failure(x, why);
 	cancel_call(x);
@@ -188,8 +201,8 @@ void exchange_end_whole(struct exchange *x)
 /* In the upstream's words, unless an agent would misunderstand them. */
 static bool add_refusal(struct exchange *x, struct span body, struct error *err)
 {
-	if (x->proxy->config->error_shield == SWITCH_OFF ||
-	    !shield_needed(x->status, body))
+	if (!x->refusal_cut &&
+	    (!is_shielded(x) || !shield_needed(x->status, body)))
 		return buf_add(&x->answer.held, body, err);
 	x->shielded = true;
 	return shield_write(body, &x->answer.held, err);
@@ -204,6 +217,7 @@ void exchange_end_upstream_refused(struct exchange *x)
 	struct span body = buf_span(&x->body);
 	struct error err;
 
+	cancel_call(x);
 	if (body.len)
 		log_mask_bytes(x->body.data, x->body.len);
 	error_set(&x->failure, ERROR_REFUSED, "the upstream answered %u",

@@ -57,8 +57,9 @@ struct exchange {
 	bool agent_gone;
 	bool finish_sent; /* the finish_reason, before it was gone */
 	bool reply_begun;
-	bool shielded;   /* the refusal was reworded */
-	bool restreamed; /* the agent's stream was made of a whole answer */
+	bool refusal_cut; /* it broke off, or was too long */
+	bool shielded;    /* the refusal was reworded */
+	bool restreamed;  /* the agent's stream was made of a whole answer */
 };
 
 /* The only way to another state. */

@@ -68,7 +68,7 @@ static bool contains_any(struct span text, const char *const *words,
 	return false;
 }
 
-static bool is_final(unsigned status)
+bool shield_is_final(unsigned status)
 {
 	return status >= 400 && status < 500 && status != 408 &&
 	       status != 409 && status != 429;
@@ -81,7 +81,7 @@ static bool is_about_context(struct span body)
 
 bool shield_needed(unsigned status, struct span body)
 {
-	return is_final(status) &&
+	return shield_is_final(status) &&
 	       (contains_any(body, retry_words, ARRAY_LEN(retry_words)) ||
 		(is_about_context(body) &&
 		 !contains(body, "context_length_exceeded")));

@@ -18,6 +18,9 @@
  * long for the model only by a certain code.
  */
 
+/* To ask again is of no use. */
+bool shield_is_final(unsigned status);
+
 /*
  * Is this refusal final by its status, and its text would be taken for one that
  * is not, or is it about the context's length and does not say so?

@@ -33,6 +33,28 @@ check_error "$tmp/answer"
 check_json "$tmp/answer" '.error.code == "context_length_exceeded"'
 check_record 2 '.response.upstream_error.message | contains("5002")'
 
+# What is final stays so if its text breaks off, or does not end.
+head -c 100000 /dev/zero | tr '\0' x >"$tmp/page"
+start_upstream --script <(
+	jq -nc --arg body "$tmp/digits.json" --arg page "$tmp/page" '
+		{status: 400, body: $body, fault: "cut", "fault-after": 30},
+		{status: 400, body: $page, endless: true},
+		{status: 404, body: $page, endless: true}')
+start_proxy --dialect vllm --trace "$tmp/cut.jsonl"
+for status in 400 400 404; do
+	ask answer "$tmp/stream.json"
+	check_status answer "$status"
+	check_error "$tmp/answer"
+done
+check "they are recorded" equals "$(jq -c '[.complete, .delivered,
+	.upstream.status, .abort_reason]' "$tmp/cut.jsonl" | tr '\n' ' ')" \
+	"$(for status in 400 400 404; do
+		printf '[false,true,%s,"the upstream answered %s"] ' \
+			"$status" "$status"
+	done)"
+stop_proxy
+kill_upstream
+
 # What does no harm passes, and so does what is not final.
 refused 404 "$tmp/plain.json"
 check "harmless" cmp "$tmp/answer" "$tmp/plain.json"
