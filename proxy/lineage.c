@@ -159,7 +159,7 @@ void lineage_end(struct lineages *lineages, struct turn *turn)
 	struct buf ids;
 
 	if (l->last_turn == turn->number)
-		l->last_failed = !turn->delivered;
+		l->last_failed = !turn->delivered || !turn->complete;
 	if (!turn->complete || !turn->prompt_token_ids.len ||
 	    !turn->completion_token_ids.len)
 		return;

@@ -12,9 +12,9 @@
  * How a turn follows from an earlier one of the same lineage, which is the
  * calls of one kind in one of the agent's sessions.
  *
- * A request whose bytes are those of the lineage's last one, whose answer the
- * agent did not get, is another attempt at the same turn.  After a delivered
- * answer the same bytes are a new turn.
+ * A request whose bytes are those of the lineage's last one, to which the agent
+ * got no answer or an error, is another attempt at the same turn.  After a
+ * delivered answer the same bytes are a new turn.
  *
  * A model that is trained on a whole rollout must have seen, at each turn, what
  * it said before: the prompt's ids have to begin with the prompt and the
@@ -36,7 +36,7 @@ struct lineage {
 	uint64_t last_turn;
 	uint64_t last_hash; /* of its body */
 	uint64_t last_attempt;
-	bool last_failed;  /* it ended undelivered */
+	bool last_failed;  /* the agent has no whole answer */
 	uint64_t ids_turn; /* whose tokens follow */
 	struct buf ids;    /* comma-separated, prompt and completion */
 };
