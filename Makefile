@@ -6,7 +6,7 @@
 
 PKG_CONFIG ?= pkg-config
 PREFIX     ?= /usr/local
-CFLAGS     ?= -O2
+CFLAGS     ?= $(if $(STATIC),-O3 -flto=auto,-O2)
 
 # The agent that demo and check run, from npm.
 OPENCODE_VERSION := 1.18.33
