@@ -2,13 +2,13 @@
 #
 # Run test programs: tests/tools/run.sh [-j N] [-t SECONDS] [-l FOLDER] TEST...
 #
-# N at once (default: one for each core), each ended after SECONDS (default
-# 120).  Exit status 77 of a test means skipped, with the reason as its last
-# line.  The log of what failed stays in FOLDER (default build/test-logs), its
-# end is shown; all else is silent.
+# N at once (default: one more than there are cores, for many only wait), each
+# ended after SECONDS (default 120).  Exit status 77 of a test means skipped,
+# with the reason as its last line.  The log of what failed stays in FOLDER
+# (default build/test-logs), its end is shown; all else is silent.
 set -euo pipefail
 
-jobs=$(nproc)
+jobs=$(($(nproc) + 1))
 seconds=120
 logs=build/test-logs
 while getopts j:t:l: option; do
