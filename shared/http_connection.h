@@ -6,7 +6,7 @@
 #include "shared/compiler.h"
 
 /*
- * The connections of an HTTP server, watched; for http_server.c only.
+ * The connections of an HTTP server, watched; for http_exchange.h.
  *
  * evhttp is generous with what it takes for a request, and waits for one for
  * ever.  So every byte that comes in passes by here before evhttp sees it:

@@ -1,6 +1,6 @@
 /*
  * Listening, on evhttp: http_connection.c watches what comes in,
- * http_exchange.c answers it.
+ * http_exchange.c hands it out.
  *
  * evhttp's listener, when no descriptor is left, is told of the waiting
  * connection again and again, as fast as the loop turns.  It rests for a moment
