@@ -1,11 +1,7 @@
-/* From events and bodies to what the record says of an answer. */
+/* Events and bodies, taken apart and collected. */
 #include "proxy/assemble.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shared/json_scan.h"
 #include "shared/json_text.h"
@@ -277,7 +273,7 @@ bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
 	return jw_finish(&jw, err);
 }
 
-static struct choice *first_choice(const struct assembler *a)
+struct choice *assemble_first(const struct assembler *a)
 {
 	for (size_t i = 0; i < a->choice_count; i++)
 		if (a->choices[i].index == 0)
@@ -308,201 +304,10 @@ bool assemble_is_finished(const struct assembler *a)
 	for (size_t i = 0; i < a->choice_count; i++)
 		if (!choice_is_finished(&a->choices[i]))
 			return false;
-	return first_choice(a) && !a->error.len;
-}
-
-static void write_optional(struct json_writer *jw, const char *key,
-			   const struct buf *value)
-{
-	if (!value->len)
-		return;
-	jw_key(jw, key);
-	jw_raw(jw, buf_span(value));
-}
-
-/*
- * A stream as the whole answer it amounts to.  Choice 0's tokens are members of
- * the record itself and are not repeated here.
- */
-static bool write_response(struct assembler *a, struct error *err)
-{
-	struct json_writer jw;
-
-	jw_init(&jw, &a->response);
-	jw_object_begin(&jw);
-	write_optional(&jw, "id", &a->id);
-	jw_key(&jw, "object");
-	jw_cstring(&jw, "chat.completion");
-	write_optional(&jw, "created", &a->created);
-	write_optional(&jw, "model", &a->model);
-	write_optional(&jw, "service_tier", &a->service_tier);
-	write_optional(&jw, "system_fingerprint", &a->system_fingerprint);
-	jw_key(&jw, "choices");
-	jw_array_begin(&jw);
-	for (size_t i = 0; i < a->choice_count; i++)
-		choice_write(&a->choices[i], a->choices[i].index != 0, &jw);
-	jw_array_end(&jw);
-	jw_key(&jw, "usage");
-	jw_raw(&jw, buf_span(&a->usage));
-	write_optional(&jw, "upstream_error", &a->error);
-	jw_object_end(&jw);
-	return jw_finish(&jw, err);
-}
-
-static struct span next_item(struct span *list)
-{
-	const char *comma =
-		list->len ? memchr(list->data, ',', list->len) : NULL;
-	size_t len = comma ? (size_t)(comma - list->data) : list->len;
-	struct span item = span_from(list->data, len);
-
-	*list = span_after(*list, comma ? len + 1 : len);
-	return item;
-}
-
-/* Where the entries tell ids too, these must be the same. */
-static bool ids_agree(struct span ids, struct span told)
-{
-	ids = span_after(ids, 1); /* the bracket */
-	told = span_after(told, 1);
-	while (told.len) {
-		struct span id = next_item(&ids), also = next_item(&told);
-
-		if (!span_is(also, "null") && !span_equals(id, also))
-			return false;
-	}
-	return true;
-}
-
-/* What a choice has: ids, log-probabilities, both in agreement, or neither. */
-static enum token_status choice_status(const struct choice *choice)
-{
-	size_t ids = choice_ids(choice)
-			     ? (choice->id_count ? choice->id_count
-						 : choice->told_count)
-			     : 0;
-
-	if (!ids && !choice->entry_count)
-		return TOKENS_NONE;
-	if (choice->bad_entry)
-		return TOKENS_MISMATCH;
-	if (!choice->entry_count)
-		return TOKENS_IDS_ONLY;
-	if (!ids)
-		return TOKENS_LOGPROBS_ONLY;
-	if (ids != choice->entry_count)
-		return TOKENS_MISMATCH;
-	if (choice->id_count && choice->told_count &&
-	    !ids_agree(buf_span(&choice->ids), buf_span(&choice->told_ids)))
-		return TOKENS_MISMATCH;
-	return TOKENS_UNCONFIRMED;
-}
-
-static bool usage_tokens(const struct assembler *a, uint64_t *count)
-{
-	struct json_value value;
-
-	return json_find(buf_span(&a->usage), "completion_tokens", &value) &&
-	       json_to_u64(value, count);
-}
-
-static enum token_status token_status(const struct assembler *a)
-{
-	const struct choice *first = first_choice(a);
-	enum token_status status;
-	uint64_t told;
-
-	/* The record's own tokens are choice 0's. */
-	if (!first)
-		return TOKENS_NONE;
-	/* It may have borne any. */
-	if (a->unreadable)
-		return TOKENS_MISMATCH;
-	status = choice_status(first);
-	for (size_t i = 0; i < a->choice_count; i++)
-		if (choice_status(&a->choices[i]) != status)
-			return TOKENS_MISMATCH;
-	if (status == TOKENS_NONE || status == TOKENS_MISMATCH ||
-	    !usage_tokens(a, &told))
-		return status;
-	if (assemble_tokens(a) != told)
-		return TOKENS_MISMATCH;
-	return status == TOKENS_UNCONFIRMED ? TOKENS_EXACT : status;
-}
-
-/* An empty list stays absent. */
-static bool close_list(struct buf *list, struct span *target, struct error *err)
-{
-	if (!list->len)
-		return true;
-	if (!buf_add(list, SPAN("]"), err))
-		return false;
-	*target = buf_span(list);
-	return true;
-}
-
-static bool close_logprobs(struct spool *list, struct span *target,
-			   struct error *err)
-{
-	if (spool_is_empty(list))
-		return true;
-	if (!spool_add(list, SPAN("]"), err))
-		return false;
-	if (spool_in_memory(list))
-		*target = buf_span(&list->rest);
-	return true;
-}
-
-static bool fill_lists(struct assembler *a, struct choice *first,
-		       struct turn *t, struct error *err)
-{
-	const struct buf *given = choice_ids(first);
-	struct buf *ids = given == &first->ids ? &first->ids : &first->told_ids;
-
-	return close_logprobs(&first->logprobs, &t->logprobs, err) &&
-	       close_list(&first->tokens, &t->completion_tokens, err) &&
-	       (!given || close_list(ids, &t->completion_token_ids, err)) &&
-	       close_list(&first->logps, &t->per_token_logps, err) &&
-	       close_list(&a->chunk_tokens, &t->chunk_tokens, err) &&
-	       close_list(&a->chunk_ms, &t->chunk_ms, err);
+	return assemble_first(a) && !a->error.len;
 }
 
 void assemble_spill_to(struct assembler *a, struct spill *spill)
 {
 	a->spill = spill;
-}
-
-const struct spool *assemble_spilled(const struct assembler *a)
-{
-	const struct choice *first = first_choice(a);
-
-	return first && !spool_in_memory(&first->logprobs) ? &first->logprobs
-							   : NULL;
-}
-
-bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
-{
-	struct choice *first = first_choice(a);
-
-	assert(!a->finished);
-	if (!a->whole && !write_response(a, err))
-		return false;
-	/* Before the lists are closed. */
-	t->token_status = token_status(a);
-	a->finished = true;
-	if (first) {
-		if (!fill_lists(a, first, t, err))
-			return false;
-		t->finish_reason = buf_span(&first->finish_reason);
-		t->prompt_token_ids = buf_span(&first->prompt_ids);
-	}
-	t->response = buf_span(&a->response);
-	if (a->prompt_ids.len)
-		t->prompt_token_ids = buf_span(&a->prompt_ids);
-	t->usage = buf_span(&a->usage);
-	t->upstream_model = buf_span(&a->model);
-	t->system_fingerprint = buf_span(&a->system_fingerprint);
-	if (a->first_us)
-		t->ttft_us = a->first_us - a->start_us;
-	return true;
 }

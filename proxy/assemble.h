@@ -54,6 +54,9 @@ bool assemble_response(struct assembler *a, struct span body,
 bool assemble_refusal(struct assembler *a, unsigned status, struct span body,
 		      struct error *err) MUST_USE;
 
+/* Choice 0, whose tokens are the record's own; NULL: it did not come. */
+struct choice *assemble_first(const struct assembler *a);
+
 /* Tokens that came, of all choices. */
 uint64_t assemble_tokens(const struct assembler *a);
 
