@@ -3,12 +3,14 @@
  * recorder come in here; each does its bytes and then calls exchange_enter()
  * for the next state, the only place where the state changes.
  */
-#include "proxy/exchange_end.h"
+#include "proxy/exchange.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <strings.h>
 
+#include "proxy/exchange_end.h"
+#include "proxy/exchange_send.h"
 #include "shared/clock.h"
 #include "shared/limits.h"
 #include "shared/log.h"
@@ -212,36 +214,6 @@ static void on_failed(struct exchange *x, const struct error *err)
 	}
 }
 
-static void plan_and_send(struct exchange *x, const struct json_index *index);
-
-/*
- * A refusal of what we added is none of the agent's business: the same request
- * goes out again without that.  It ends, because each addition can be refused
- * but once.
- */
-static bool send_without(struct exchange *x)
-{
-	enum addition refused = addition_refused(x->status, buf_span(&x->body),
-						 x->rewrite.added);
-	struct json_index index;
-
-	if (refused == ADDITION_NONE)
-		return false;
-	log_info("octap-proxy", "turn %llu: the upstream refuses %s",
-		 (unsigned long long)x->turn, addition_name(refused));
-	refusals_add(&x->proxy->refusals, span_of(x->model), refused);
-	x->refused |= 1u << refused;
-	upstream_fields_release(&x->fields);
-	buf_release(&x->body);
-	answer_release(&x->answer);
-	rewrite_release(&x->rewrite);
-	buf_clear(&x->forwarded);
-	x->status = 0;
-	json_index_make(&index, http_exchange_body(x->http), 1);
-	plan_and_send(x, &index);
-	return true;
-}
-
 static void on_done(struct http_call *call, const struct error *err, void *arg)
 {
 	struct exchange *x = arg;
@@ -256,9 +228,12 @@ static void on_done(struct http_call *call, const struct error *err, void *arg)
 		exchange_end_stream(x);
 	else if (x->state == EXCHANGE_WHOLE)
 		exchange_end_whole(x);
-	else if (!send_without(x))
+	else if (!exchange_send_without(x))
 		exchange_end_upstream_refused(x);
 }
+
+const struct http_handler exchange_upstream_handler = { on_head, on_body,
+							on_done };
 
 /* As far as its lineage looks at it. */
 static struct turn call_of(const struct exchange *x)
@@ -376,58 +351,6 @@ static struct exchange *exchange_new(struct proxy *proxy,
 	return x;
 }
 
-static void send_upstream(struct exchange *x)
-{
-	static const struct http_handler handler = { on_head, on_body,
-						     on_done };
-	struct error err;
-
-	exchange_enter(x, EXCHANGE_WAITING);
-	x->call = upstream_send(&x->proxy->upstream, x->http,
-				SPAN("/chat/completions"),
-				buf_span(&x->forwarded), &handler, x, &err);
-	if (!x->call)
-		exchange_end_refused(x, REPLY_UNREACHABLE, &err);
-}
-
-static char *text_of(struct span text)
-{
-	return text.len ? xasprintf("%.*s", (int)text.len, text.data) : NULL;
-}
-
-/* Of the agent's body. */
-static void plan_and_send(struct exchange *x, const struct json_index *index)
-{
-	struct rewrite_rules rules = x->proxy->config->rules;
-	struct span body = http_exchange_body(x->http);
-	struct error err, ignored;
-	bool planned;
-
-	if (!rules.dialect) {
-		rules.dialect = x->proxy->probe.dialect;
-		probe_start(&x->proxy->probe);
-	}
-	rules.refusals = &x->proxy->refusals;
-	rules.index = index;
-	planned = rewrite_plan(&x->rewrite, &rules, body, &err);
-	free(x->model);
-	x->model = text_of(x->rewrite.model);
-	answer_init(&x->answer, &x->rewrite, x->start_us);
-	x->answer.strip.dialect = x->proxy->config->rules.dialect;
-	x->answer.mask = log_mask_bytes;
-	assemble_spill_to(&x->answer.assembler,
-			  recorder_spill(x->proxy->recorder));
-	if (planned &&
-	    splice_apply(&x->rewrite.splices, body, &x->forwarded, &err)) {
-		send_upstream(x);
-		return;
-	}
-	buf_clear(&x->forwarded);
-	if (!buf_add(&x->forwarded, body, &ignored))
-		exchange_log_failure(x, "body not recorded", &ignored);
-	exchange_end_refused(x, REPLY_BAD_REQUEST, &err);
-}
-
 static void note_attempt(struct exchange *x, struct span body)
 {
 	struct turn turn = call_of(x);
@@ -446,7 +369,7 @@ void exchange_begin(struct proxy *proxy, struct http_exchange *http)
 	json_index_make(&index, body, 1);
 	x->kind = request_kind(body, &index, x->parent_session_id != NULL);
 	note_attempt(x, body);
-	plan_and_send(x, &index);
+	exchange_send(x, &index);
 }
 
 void exchange_abort_all(struct proxy *proxy, const char *reason)
