@@ -5,7 +5,6 @@
 #include "shared/request_framing.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "shared/limits.h"
 
@@ -75,36 +74,17 @@ static void word_add(struct request_framing *f, unsigned char c)
 	f->word_len++;
 }
 
-/* The word as far as it was kept; cut words equal nothing. */
+/* None if it was cut: such words equal nothing. */
 static struct span word(const struct request_framing *f)
 {
-	size_t len = f->word_len;
-
-	return span_from(f->word,
-			 len < sizeof(f->word) ? len : sizeof(f->word));
-}
-
-static bool word_is(const struct request_framing *f, const char *text)
-{
-	return f->word_len < sizeof(f->word) && span_is(word(f), text);
+	return f->word_len < sizeof(f->word) ? span_from(f->word, f->word_len)
+					     : SPAN_NONE;
 }
 
 static void enter(struct request_framing *f, enum state state)
 {
 	f->state = state;
 	word_begin(f);
-}
-
-/* Those that evhttp reads a body with, when there is one. */
-static bool may_have_body(struct span method)
-{
-	static const char *const methods[] = { "POST", "PUT",    "PATCH",
-					       "GET",  "DELETE", "OPTIONS" };
-
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (span_is(method, methods[i]))
-			return true;
-	return false;
 }
 
 static bool in_method(struct request_framing *f, unsigned char c,
@@ -116,8 +96,7 @@ static bool in_method(struct request_framing *f, unsigned char c,
 	}
 	if (c != ' ' || !f->word_len)
 		return malformed(f, "no request line", err);
-	f->has_body_method = may_have_body(word(f));
-	f->has_method = f->has_body_method || word_is(f, "HEAD");
+	request_head_method(&f->head, word(f));
 	enter(f, IN_TARGET);
 	return true;
 }
@@ -140,8 +119,8 @@ static bool in_version(struct request_framing *f, unsigned char c,
 		word_add(f, c);
 		return true;
 	}
-	f->old = word_is(f, "HTTP/1.0");
-	if (c != '\r' || (!f->old && !word_is(f, "HTTP/1.1")))
+	f->head.old = span_is(word(f), "HTTP/1.0");
+	if (c != '\r' || (!f->head.old && !span_is(word(f), "HTTP/1.1")))
 		return malformed(f, "another version of HTTP", err);
 	enter(f, AFTER_REQUEST_LINE);
 	return true;
@@ -190,41 +169,14 @@ static bool in_name(struct request_framing *f, unsigned char c,
 	return true;
 }
 
-static bool take_length(struct request_framing *f, struct error *err)
-{
-	struct span text = span_trim(word(f));
-
-	if (f->lengths++)
-		return malformed(f, "two Content-Length headers", err);
-	if (f->word_len >= sizeof(f->word) || !span_to_u64(text, &f->length))
-		return malformed(f, "a Content-Length that is no number", err);
-	return true;
-}
-
-static bool take_encoding(struct request_framing *f, struct error *err)
-{
-	if (f->encodings++ || f->word_len >= sizeof(f->word) ||
-	    !span_is_nocase(span_trim(word(f)), "chunked"))
-		return malformed(f, "a Transfer-Encoding other than chunked",
-				 err);
-	return true;
-}
-
 static bool take_field(struct request_framing *f, struct error *err)
 {
+	const char *fault;
+
 	if (f->in_trailer)
 		return true;
-	if (!strcasecmp(f->name, "host") && f->hosts++)
-		return malformed(f, "two Host headers", err);
-	if (!strcasecmp(f->name, "content-length"))
-		return take_length(f, err);
-	if (!strcasecmp(f->name, "transfer-encoding"))
-		return take_encoding(f, err);
-	if (!strcasecmp(f->name, "expect"))
-		f->expects |=
-			f->word_len >= sizeof(f->word) ||
-			!span_is_nocase(span_trim(word(f)), "100-continue");
-	return true;
+	fault = request_head_field(&f->head, f->name, word(f));
+	return !fault || malformed(f, fault, err);
 }
 
 static bool in_value(struct request_framing *f, unsigned char c,
@@ -258,25 +210,15 @@ static bool too_large(struct request_framing *f, struct error *err)
 
 static bool after_head(struct request_framing *f, struct error *err)
 {
-	if (!f->hosts && !f->old)
-		return malformed(f, "no Host header", err);
-	if (f->lengths && f->encodings)
-		return malformed(f, "Content-Length and Transfer-Encoding",
-				 err);
-	if (f->encodings && f->old)
-		return malformed(
-			f, "Transfer-Encoding in an old version of HTTP", err);
-	if ((f->length || f->encodings) && !f->has_body_method)
-		return malformed(f, "a body with a method that has none", err);
-	if (!f->has_method)
-		return refuse(f, 501, "the server does not have its method",
-			      err);
-	if (f->expects && !f->old)
-		return refuse(f, 417, "it expects more than to continue", err);
-	if (f->length > LIMIT_HTTP_BODY)
+	const char *why;
+	unsigned fault = request_head_fault(&f->head, &why);
+
+	if (fault)
+		return refuse(f, fault, why, err);
+	if (f->head.length > LIMIT_HTTP_BODY)
 		return too_large(f, err);
-	f->left = f->length;
-	if (f->encodings)
+	f->left = f->head.length;
+	if (f->head.encodings)
 		enter(f, IN_CHUNK_LENGTH);
 	else if (f->left)
 		enter(f, IN_BODY);

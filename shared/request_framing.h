@@ -5,6 +5,7 @@
 
 #include "shared/compiler.h"
 #include "shared/error.h"
+#include "shared/request_head.h"
 #include "shared/request_target.h"
 #include "shared/span.h"
 
@@ -32,15 +33,10 @@ struct request_framing {
 	uint64_t head_bytes; /* trailers included */
 	uint64_t body_bytes;
 	uint64_t left; /* of the body or chunk; the chunk's length so far */
-	uint64_t length;
-	unsigned hosts, lengths, encodings; /* headers of that name */
 	unsigned chunk_digits;
-	bool old;        /* HTTP/1.0 */
-	bool has_method; /* that the server has */
-	bool has_body_method;
-	bool expects; /* something other than to continue */
 	bool in_trailer;
 	struct request_target target;
+	struct request_head head;
 
 	/* The beginning of the word, name or value under way. */
 	char word[24];

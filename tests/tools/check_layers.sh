@@ -26,8 +26,9 @@ refuse 'controller/sandbox/(bwrap|scratch|folder)' controller/*.[ch] \
 
 pure=(shared/{compiler,error,mem,span,buf,limits,base64,json_scan,json_grammar,json_text}.h
 	shared/{error,mem,span,buf,base64,json_scan,json_grammar,json_text,json_write,sse}.c
-	shared/{turn,turn_decode,request_framing,request_kind,url,ca_bundle}.c
-	proxy/{splice,rewrite,strip,dialect,choice,assemble,assemble_turn,token_status}.c
-	proxy/{answer,reply}.c)
+	shared/{turn,turn_decode,url,ca_bundle}.c
+	shared/request_{framing,head,target,kind}.c
+	proxy/{splice,rewrite,strip,dialect,choice,assemble,assemble_turn}.c
+	proxy/{token_status,answer,reply}.c)
 refuse 'event2|curl/|shared/(file|loop|http_|trace|log)' "${pure[@]}"
 exit $status
