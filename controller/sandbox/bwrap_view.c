@@ -1,42 +1,28 @@
 /*
- * Holding a bubblewrap open and entering it.
+ * Holding a bubblewrap open.
  *
  * The first process inside is a bash that reads a pipe of ours for ever: as
  * pid 1 it reaps orphans and nobody inside can kill it.  Its end, by a SIGKILL
  * from outside, is the end of everything in its pid namespace; that its pidfd
  * became readable proves it: the kernel lets a namespace's init go last.
- *
- * bubblewrap makes two nested user namespaces (the outer one owns the mounts).
- * nsenter(1) cannot walk through both, so the walk is done here.
- *
- * When octap is root: an unprivileged uid may be unable to reach what is to be
- * mounted (say, below /root).  So root, in a mount namespace that ends with
- * this bubblewrap, first binds the folders to /tmp/0, /tmp/1 ... on a tmpfs,
- * and only then becomes the unprivileged uid.
  */
 #include "controller/sandbox/bwrap_view.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
-#include <linux/keyctl.h>
 #include <linux/nsfs.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "controller/sandbox/bwrap_args.h"
+#include "controller/sandbox/bwrap_prepare.h"
 #include "controller/sandbox/sandbox.h"
 #include "shared/buf.h"
 #include "shared/file.h"
@@ -44,7 +30,6 @@
 #include "shared/mem.h"
 
 #define BWRAP      "/usr/bin/bwrap"
-#define INSIDE_ID  1000u
 #define TEXT_LIMIT (64u << 10)
 
 #define HOLDER "trap '' 1 2 3 10 12 13 14 15; echo; while read -r _; do :; done"
@@ -57,17 +42,6 @@ static const char passwd_text[] =
 static const char group_text[] = "root:x:0:\n"
 				 "user:x:1000:\n"
 				 "nogroup:x:65534:\n";
-
-/* The namespaces, to be entered in this order. */
-enum {
-	NS_OUTER_USER,
-	NS_MNT,
-	NS_IPC,
-	NS_UTS,
-	NS_PID,
-	NS_INNER_USER,
-	NS_COUNT,
-};
 
 struct bwrap_view {
 	struct loop *loop;
@@ -83,122 +57,6 @@ struct bwrap_view {
 	bool ready;
 	bool killed; /* or to be, once it is ready */
 };
-
-struct prepare_bwrap {
-	uid_t uid;
-	const char *binds[BWRAP_BIND_COUNT]; /* NULL: none */
-};
-
-static bool bind_source(int source, const char *target)
-{
-	char from[32];
-	struct stat status;
-
-	if (fstat(source, &status) < 0)
-		return false;
-	if (S_ISDIR(status.st_mode)) {
-		if (mkdir(target, 0755) < 0)
-			return false;
-	} else if (mknod(target, S_IFREG | 0755, 0) < 0) {
-		return false;
-	}
-	snprintf(from, sizeof(from), "/proc/self/fd/%d", source);
-	return mount(from, target, NULL, MS_BIND, NULL) == 0;
-}
-
-static bool bind_all(const struct prepare_bwrap *p)
-{
-	int sources[BWRAP_BIND_COUNT];
-
-	if (unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return false;
-	/* Opened before the tmpfs hides what lies in /tmp. */
-	for (int i = 0; i < BWRAP_BIND_COUNT; i++) {
-		if (!p->binds[i])
-			continue;
-		sources[i] = open(p->binds[i], O_PATH | O_CLOEXEC);
-		if (sources[i] < 0)
-			return false;
-	}
-	if (mount("octap", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
-		  "mode=755,size=64k") < 0)
-		return false;
-	for (int i = 0; i < BWRAP_BIND_COUNT; i++) {
-		char target[] = "/tmp/0";
-
-		target[5] = (char)('0' + i);
-		if (p->binds[i] && !bind_source(sources[i], target))
-			return false;
-	}
-	return true;
-}
-
-static void leave_keyring(void)
-{
-	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-}
-
-static bool prepare_bwrap(const void *arg)
-{
-	const struct prepare_bwrap *p = arg;
-	gid_t gid = (gid_t)p->uid;
-
-	leave_keyring();
-	if (p->uid == (uid_t)-1)
-		return true;
-	return bind_all(p) && setgroups(0, NULL) == 0 &&
-	       setresgid(gid, gid, gid) == 0 &&
-	       setresuid(p->uid, p->uid, p->uid) == 0;
-}
-
-struct prepare_entry {
-	const int *ns_fds;
-	bool change_user;
-	const char *cwd;
-};
-
-static bool drop_privileges(bool change_user)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct none[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
-
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
-			return false;
-	if (change_user && (setresgid(INSIDE_ID, INSIDE_ID, INSIDE_ID) < 0 ||
-			    setresuid(INSIDE_ID, INSIDE_ID, INSIDE_ID) < 0))
-		return false;
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       syscall(SYS_capset, &header, none) == 0;
-}
-
-static bool same_namespace(int a, int b)
-{
-	struct stat sa, sb;
-
-	return fstat(a, &sa) == 0 && fstat(b, &sb) == 0 &&
-	       sa.st_ino == sb.st_ino;
-}
-
-static bool prepare_entry(const void *arg)
-{
-	const struct prepare_entry *p = arg;
-
-	leave_keyring();
-	if (p->change_user && setgroups(0, NULL) < 0)
-		return false;
-	for (int i = 0; i < NS_COUNT; i++) {
-		if (i == NS_INNER_USER &&
-		    same_namespace(p->ns_fds[i], p->ns_fds[NS_OUTER_USER]))
-			continue;
-		if (setns(p->ns_fds[i], 0) < 0)
-			return false;
-	}
-	return drop_privileges(p->change_user) && chdir(p->cwd) == 0;
-}
 
 static int data_fd(struct span bytes)
 {
@@ -369,7 +227,7 @@ static bool start_holder(struct bwrap_view *view,
 	static const char *const env[] = { NULL };
 	static const struct process_handler handler = { on_holder_output,
 							on_holder_exit };
-	const struct prepare_bwrap prepare = {
+	const struct bwrap_prepare_holder prepare = {
 		.uid = spec->uid,
 		.binds = { spec->home, spec->tmp, spec->agent_binary },
 	};
@@ -389,7 +247,7 @@ static bool start_holder(struct bwrap_view *view,
 		/* See bwrap_view_kill(): --die-with-parent and the end of the
 		 * holder's stdin end it as soon as that is safe. */
 		.death_signal = PROCESS_NO_DEATH_SIGNAL,
-		.prepare = prepare_bwrap,
+		.prepare = bwrap_prepare_holder,
 		.prepare_arg = &prepare,
 	};
 
@@ -436,7 +294,7 @@ struct process *bwrap_view_start(struct bwrap_view *view,
 				 const struct process_handler *handler,
 				 void *arg, struct error *err)
 {
-	const struct prepare_entry prepare = {
+	const struct bwrap_prepare_job prepare = {
 		.ns_fds = view->ns_fds,
 		.change_user = view->uid != (uid_t)-1,
 		.cwd = cwd,
@@ -445,7 +303,7 @@ struct process *bwrap_view_start(struct bwrap_view *view,
 		.argv = argv,
 		.env = env,
 		.capture_output = true,
-		.prepare = prepare_entry,
+		.prepare = bwrap_prepare_job,
 		.prepare_arg = &prepare,
 		.fork_again = true,
 	};
