@@ -9,14 +9,6 @@
  * Each function takes where to begin and where the text ends, and returns where
  * it stopped: past what it read, or NULL when that is not there.
  */
-static inline const char *json_skip_space(const char *p, const char *end)
-{
-	/* Nearly always there is none, and one comparison tells. */
-	while (p < end && (unsigned char)*p <= ' ' &&
-	       (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
-		p++;
-	return p;
-}
 
 /* A member's name and its colon. */
 const char *json_scan_key(const char *p, const char *end);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/json_bytes.h"
 #include "shared/json_text.h"
 
 void json_open(struct json_cursor *c, struct span source)

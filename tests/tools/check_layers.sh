@@ -24,9 +24,10 @@ refuse 'controller/(rollout|batch|cmd)' controller/sandbox/*.[ch] \
 refuse 'controller/sandbox/(bwrap|scratch|folder)' controller/*.[ch] \
 	controller/cmd/*.[ch]
 
-pure=(shared/{compiler,error,mem,span,buf,limits,base64,json_scan,json_grammar,json_text}.h
-	shared/{error,mem,span,buf,base64,json_scan,json_grammar,json_text,json_write,sse}.c
-	shared/{turn,turn_decode,url,ca_bundle}.c
+pure=(shared/{compiler,error,mem,span,buf,limits,base64}.h
+	shared/json_{scan,bytes,grammar,text}.h
+	shared/{error,mem,span,buf,base64,sse,turn,turn_decode,url,ca_bundle}.c
+	shared/json_{scan,grammar,text,write}.c
 	shared/request_{framing,head,target,kind}.c
 	proxy/{splice,rewrite,strip,dialect,choice,assemble,assemble_turn}.c
 	proxy/{token_status,answer,reply}.c)
