@@ -62,8 +62,7 @@ static bool is_record(struct span line)
 	       json_string_is(schema, TURN_SCHEMA);
 }
 
-/* All whole records of the old file into the new one. */
-/* They are in the order in which they ended. */
+/* Records are in the order in which they ended. */
 static void note_turn(struct trace_writer *w, struct span line)
 {
 	struct json_value value;
@@ -74,9 +73,12 @@ static void note_turn(struct trace_writer *w, struct span line)
 		w->last_turn = turn;
 }
 
+/* All whole records of the old file into the new one. */
 static bool copy_records(struct trace_reader *from, struct trace_writer *to,
 			 struct error *err)
 {
+	bool any = false;
+
 	for (;;) {
 		struct span line;
 
@@ -91,11 +93,11 @@ static bool copy_records(struct trace_reader *from, struct trace_writer *to,
 					to->path);
 			if (!trace_append(to, line, err))
 				return false;
-			to->records_found++;
+			any = true;
 			note_turn(to, line);
 			break;
 		case TRACE_TRUNCATED:
-			if (!to->records_found)
+			if (!any)
 				return error_set(
 					err, ERROR_REFUSED,
 					"%s is not a trace of octap: choose "

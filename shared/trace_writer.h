@@ -21,10 +21,9 @@ struct trace_writer {
 	struct buf pending; /* bytes for `end`, not yet written */
 	size_t line_start;  /* in `pending`, of the line under way */
 	bool in_line;
-	bool frame_over; /* the next line begins another */
-	bool kept;       /* what could not be written is in `pending` */
-	uint64_t records_found;
-	uint64_t last_turn; /* of them */
+	bool frame_over;    /* the next line begins another */
+	bool kept;          /* what could not be written is in `pending` */
+	uint64_t last_turn; /* of those found */
 };
 
 /* A compressed file without a record. */
