@@ -1,17 +1,16 @@
 /* Start, routes, health, drain. */
 #include "proxy/proxy.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "proxy/exchange.h"
 #include "proxy/passthrough.h"
+#include "proxy/request_path.h"
 #include "shared/clock.h"
 #include "shared/file.h"
 #include "shared/http_client.h"
@@ -28,8 +27,6 @@
 
 /* How long nothing is under way before memory is given back. */
 #define IDLE_MS 1000
-
-#define CHAT_PATH "/chat/completions"
 
 void proxy_reply_error(struct http_exchange *http, enum reply_error which)
 {
@@ -152,66 +149,6 @@ static bool trace_is_broken(const struct proxy *proxy)
 	       recorder_errors(proxy->recorder) + proxy->unrecorded;
 }
 
-/* One character of a path, which may be written as %XX. */
-static char take_char(struct span *path)
-{
-	char hex[3] = { 0 };
-	char c = path->data[0];
-	size_t len = 1;
-
-	if (c == '%' && path->len >= 3 &&
-	    isxdigit((unsigned char)path->data[1]) &&
-	    isxdigit((unsigned char)path->data[2])) {
-		memcpy(hex, path->data + 1, 2);
-		c = (char)strtol(hex, NULL, 16);
-		len = 3;
-	}
-	*path = span_after(*path, len);
-	return c;
-}
-
-/* Nothing may climb out of the upstream's base path, with its key. */
-static bool climbs(struct span path)
-{
-	size_t dots = 0, others = 0;
-
-	if (!span_starts_with(path, "/"))
-		return true;
-	while (path.len) {
-		char c = take_char(&path);
-
-		if (c == '\\' || c == '\0')
-			return true;
-		if (c == '/' && dots == 2 && !others)
-			return true;
-		if (c == '/') {
-			dots = others = 0;
-			continue;
-		}
-		dots += c == '.';
-		others += c != '.';
-	}
-	return dots == 2 && !others;
-}
-
-/* However it is spelled: "/chat/completion%73", "/chat/completions/". */
-static bool is_chat(struct span path)
-{
-	static const char wanted[] = CHAT_PATH;
-	char end[sizeof(wanted)] = { 0 }; /* the path's last characters */
-	size_t len = sizeof(wanted) - 1;
-
-	while (path.len) {
-		char c = take_char(&path);
-
-		if (c == '/' && !path.len)
-			break;
-		memmove(end, end + 1, len - 1);
-		end[len - 1] = c;
-	}
-	return !memcmp(end, wanted, len);
-}
-
 static void on_request(struct http_exchange *http, void *arg)
 {
 	struct proxy *proxy = arg;
@@ -222,9 +159,9 @@ static void on_request(struct http_exchange *http, void *arg)
 		reply_health(proxy, http);
 	else if (!is_authorized(proxy, http))
 		proxy_reply_error(http, REPLY_UNAUTHORIZED);
-	else if (climbs(path))
+	else if (request_path_climbs(path))
 		proxy_reply_error(http, REPLY_NOT_FOUND);
-	else if (!is_chat(path) || strcmp(method, "POST") != 0)
+	else if (!request_path_is_chat(path) || strcmp(method, "POST") != 0)
 		passthrough_begin(proxy, http,
 				  span_starts_with(path, "/v1/")
 					  ? span_after(path, 3)

@@ -30,6 +30,6 @@ pure=(shared/{compiler,error,mem,span,buf,limits,base64}.h
 	shared/json_{scan,grammar,text,write}.c
 	shared/request_{framing,head,target,kind}.c
 	proxy/{splice,rewrite,strip,dialect,choice,assemble,assemble_turn}.c
-	proxy/{token_status,answer,reply}.c)
+	proxy/{token_status,answer,reply,request_path}.c)
 refuse 'event2|curl/|shared/(file|loop|http_|trace|log)' "${pure[@]}"
 exit $status
