@@ -10,7 +10,8 @@
  * (`owned_by`).  Nothing waits for it: until it is known, requests ask for what
  * all servers understand or pass over.
  *
- *	probe_start(&probe, &upstream)	at the start and at each model call;
+ *	probe_init(&probe, &upstream)
+ *	probe_start(&probe)		at the start and at each model call;
  *					it asks at most once a second, and no
  *					more once there was an answer
  *	probe.dialect			NULL: not known

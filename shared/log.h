@@ -9,7 +9,7 @@
 /*
  * What the programs say to people: lines on stderr, each
  *
- *	2026-11-21T10:46:03Z warn proxy: turn 3: upstream closed ...
+ *	2026-11-21T10:46:03Z warn octap-proxy: turn 3: cut: upstream ...
  *
  * or, when stderr is a terminal, without the time.  A secret that was given to
  * log_mask() never appears: it is replaced wherever it would.  The same goes
@@ -28,7 +28,7 @@ enum log_level {
 /* Print this level and the more urgent ones; the default is LOG_WARN. */
 void log_set_level(enum log_level level);
 
-/* The scope says who speaks: "proxy", "rollout 01j...". */
+/* The scope says who speaks: "octap-proxy", "rollout", "http". */
 void log_error(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void log_warn(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void log_info(const char *scope, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -8,12 +8,12 @@
 #include "shared/turn.h"
 
 /*
- * What a chat-completion request is for, told from its body alone (opencode
- * 1.18: the title and compaction calls carry no tools and a system prompt of
- * their own) and from whether the agent named a parent session, as it does for
- * subagents.  A request without tools that matches nothing known is
- * TURN_OTHER: better not trained on than mislabelled.  Works on any bytes; the
- * body's index, if it has one (or NULL), makes it quick.
+ * What a chat-completion request is for, told from its body (opencode 1.18: the
+ * title and compaction calls carry no tools and a system prompt of their own)
+ * and from whether the agent named a parent session, as it does for subagents.
+ * A request without tools that matches nothing known is TURN_OTHER: better not
+ * trained on than mislabelled.  Works on any bytes; the body's index, if it has
+ * one (or NULL), makes it quick.
  */
 enum turn_kind request_kind(struct span body, const struct json_index *index,
 			    bool has_parent);
