@@ -71,8 +71,10 @@ static struct span told_id(struct json_value token, struct json_value id)
 	if (token.type == JSON_STRING &&
 	    span_starts_with(json_inside(token), "token_id:")) {
 		struct span digits = span_after(json_inside(token), 9);
+		bool padded = digits.len > 1 && digits.data[0] == '0';
 
-		if (span_to_u64(digits, &number))
+		/* As text it goes into the record, where 007 is no number. */
+		if (!padded && span_to_u64(digits, &number))
 			return digits;
 	}
 	return SPAN_NONE;

@@ -325,6 +325,9 @@ static void test_choice__ids_by_every_name(void **state UNUSED)
 	check_ids("{\"logprobs\":{\"content\":[" ENTRY("\"token_id:64\"",
 						       "0") "]}}",
 		  "64");
+	check_ids("{\"logprobs\":{\"content\":[" ENTRY("\"token_id:0\"",
+						       "0") "]}}",
+		  "0");
 	check_ids("{\"token_ids\":[1],\"logprobs\":{\"content\":[" ENTRY(
 			  "\"token_id:1\"", "0") "]}}",
 		  "1");
@@ -342,6 +345,9 @@ static void test_choice__ids_are_not_made_up(void **state UNUSED)
 						       "0") "]}}",
 		  "");
 	check_ids("{\"logprobs\":{\"content\":[" ENTRY("\"token_id:\"",
+						       "0") "]}}",
+		  "");
+	check_ids("{\"logprobs\":{\"content\":[" ENTRY("\"token_id:007\"",
 						       "0") "]}}",
 		  "");
 }
