@@ -2,6 +2,7 @@
 #include "proxy/assemble.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "proxy/token_status.h"
 #include "shared/json_write.h"
@@ -89,6 +90,24 @@ const struct spool *assemble_spilled(const struct assembler *a)
 							   : NULL;
 }
 
+/* The value, if it begins as one of its kind does: '{', '"'. */
+static struct span if_begins(const struct buf *value, char first)
+{
+	return value->len && value->data[0] == first ? buf_span(value)
+						     : SPAN_NONE;
+}
+
+/* A well-formed value, if it is an array of nothing but plain integers. */
+static struct span if_ids(const struct buf *value)
+{
+	struct span ids = if_begins(value, '[');
+
+	return ids.len && strspn(ids.data + 1, "0123456789, \t\r\n") ==
+				       ids.len - 2
+		       ? ids
+		       : SPAN_NONE;
+}
+
 bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
 {
 	struct choice *first = assemble_first(a);
@@ -103,14 +122,14 @@ bool assemble_finish(struct assembler *a, struct turn *t, struct error *err)
 		if (!fill_lists(a, first, t, err))
 			return false;
 		t->finish_reason = buf_span(&first->finish_reason);
-		t->prompt_token_ids = buf_span(&first->prompt_ids);
+		t->prompt_token_ids = if_ids(&first->prompt_ids);
 	}
 	t->response = buf_span(&a->response);
 	if (a->prompt_ids.len)
-		t->prompt_token_ids = buf_span(&a->prompt_ids);
-	t->usage = buf_span(&a->usage);
-	t->upstream_model = buf_span(&a->model);
-	t->system_fingerprint = buf_span(&a->system_fingerprint);
+		t->prompt_token_ids = if_ids(&a->prompt_ids);
+	t->usage = if_begins(&a->usage, '{');
+	t->upstream_model = if_begins(&a->model, '"');
+	t->system_fingerprint = if_begins(&a->system_fingerprint, '"');
 	if (a->first_us)
 		t->ttft_us = a->first_us - a->start_us;
 	return true;

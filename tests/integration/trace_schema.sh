@@ -86,6 +86,16 @@ printf '[]' >"$tmp/list"
 for stream in "$wire"/*/*.asked.sse; do
 	printf '{"stream":"%s"}\n' "$stream"
 done >"$tmp/script"
+# Members of other types than they have.
+cat >"$tmp/odd" <<-'END'
+	data: {"id":1,"model":5,"system_fingerprint":{},"usage":[1],
+	data: "prompt_token_ids":["a"],"choices":[{"finish_reason":"stop",
+	data: "logprobs":{"content":[{"token":"token_id:07","logprob":-1}]}}]}
+
+	data: [DONE]
+
+END
+printf '{"stream":"%s"}\n' "$tmp/odd" >>"$tmp/script"
 streams=$(wc -l <"$tmp/script")
 for body in "$wire"/*/*.asked.json; do
 	printf '{"body":"%s"}\n' "$body"

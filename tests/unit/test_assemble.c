@@ -465,6 +465,44 @@ static void test_assemble__odd_data_does_no_harm(void **state UNUSED)
 	release(&s);
 }
 
+/* What the response has as it came the record's own members have not. */
+static void check_members(const char *data, const char *usage,
+			  const char *prompt_ids, const char *model)
+{
+	const struct turn *t;
+	struct assembly s;
+
+	begin(&s);
+	event(&s, data);
+	t = end(&s);
+	check_text(t->usage, usage);
+	check_text(t->prompt_token_ids, prompt_ids);
+	check_text(t->upstream_model, model);
+	check_text(t->system_fingerprint, model);
+	release(&s);
+}
+
+#define NAMES(value) "\"model\":" value ",\"system_fingerprint\":" value
+
+static void test_assemble__members_are_of_their_type(void **state UNUSED)
+{
+	check_members("{" NAMES("\"m\"") ",\"usage\":{},\"prompt_token_ids\":"
+					 "[0,\n12]}",
+		      "{}", "[0,\n12]", "\"m\"");
+	check_members("{" NAMES("5") ",\"usage\":7,\"prompt_token_ids\":1}", "",
+		      "", "");
+	check_members("{" NAMES("{}") ",\"usage\":[],\"prompt_token_ids\":"
+				      "[1,-2]}",
+		      "", "", "");
+	check_members("{\"prompt_token_ids\":[\"1\"]}", "", "", "");
+	check_members("{\"prompt_token_ids\":[1.5]}", "", "", "");
+	check_members("{\"prompt_token_ids\":[[1]]}", "", "", "");
+	check_members("{\"prompt_token_ids\":[1,null]}", "", "", "");
+	check_members("{\"prompt_token_ids\":[]}", "", "[]", "");
+	check_members(CHOICE("\"prompt_token_ids\":[1,true]"), "", "", "");
+	check_members(CHOICE("\"prompt_token_ids\":[1,2]"), "", "[1,2]", "");
+}
+
 /* A line that turn_decode() reads, whatever the upstream printed. */
 static void check_recorded(const struct turn *turn)
 {
@@ -754,6 +792,7 @@ int main(void)
 			test_assemble__a_refusal_is_kept_with_its_status),
 		cmocka_unit_test(test_assemble__finished_when_every_choice_is),
 		cmocka_unit_test(test_assemble__odd_data_does_no_harm),
+		cmocka_unit_test(test_assemble__members_are_of_their_type),
 		cmocka_unit_test(test_assemble__any_print_makes_a_record),
 		cmocka_unit_test(test_assemble__choices_have_a_limit),
 		cmocka_unit_test(test_assemble__vllm),
