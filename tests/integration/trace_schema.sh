@@ -184,3 +184,17 @@ for change in '.schema = "octap.turn/2"' '.turn = 0' '.kind = "main"' \
 	validate check <"$tmp/changed"
 	check "refused: $change" test -s "$tmp/said"
 done
+
+# docs/trace.md tells of the same members.
+in_code()
+{
+	grep -o '`[a-z][a-z0-9_]*`' | tr -d '`' | sort -u
+}
+check "the table's members" diff <(sed -nE \
+	'/^\| member/,/^$/s/^\| (`[^|]*) \|.*/\1/p' docs/trace.md | in_code) \
+	<(jq -r '.properties | keys[]' docs/trace.schema.json)
+for member in $(jq -r '."$defs".upstream.properties | keys[]' \
+	docs/trace.schema.json); do
+	check "upstream.$member" grep -qx "$member" \
+		<(grep '^| `upstream` |' docs/trace.md | in_code)
+done
