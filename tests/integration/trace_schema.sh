@@ -130,7 +130,7 @@ for ((i = 0; i < lines; i++)); do
 	body=$tmp/whole.json
 	((i >= streams)) || body=$tmp/stream.json
 	((i < streams + bodies + 4)) || body=$tmp/tools.json
-	ask answer "$body" "${session[@]}" --max-time 2 2>/dev/null || true
+	ask answer "$body" "${session[@]}" --max-time 4 2>/dev/null || true
 done
 for body in '' '[1]' 'null' $'{"a":"\xff"}' '{"a":1'; do
 	printf '%s' "$body" >"$tmp/body"
