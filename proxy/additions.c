@@ -83,16 +83,34 @@ static bool contains(struct span text, const char *phrase)
 	return find_nocase(text.data, text.data + text.len, phrase);
 }
 
+/*
+ * Behind the name that `text` begins with; NULL: it does not.  In any case and
+ * without its underscores too: xAI says "presencePenalty".
+ */
+static const char *behind_name(const char *text, const char *end,
+			       const char *name)
+{
+	for (; *name; name++)
+		if (text < end &&
+		    tolower((unsigned char)*text) == (unsigned char)*name)
+			text++;
+		else if (*name != '_')
+			return NULL;
+	return text;
+}
+
 /* As a word: "logprobs" is not in "top_logprobs". */
 static bool mentions(struct span text, const char *name)
 {
-	size_t len = strlen(name);
 	const char *end = text.data + text.len;
 
-	for (const char *p = text.data; (p = find_nocase(p, end, name)); p++)
-		if ((p == text.data || !is_word_byte(p[-1])) &&
-		    (p + len == end || !is_word_byte(p[len])))
+	for (const char *p = text.data; p < end; p++) {
+		const char *behind = behind_name(p, end, name);
+
+		if (behind && (p == text.data || !is_word_byte(p[-1])) &&
+		    (behind == end || !is_word_byte(*behind)))
 			return true;
+	}
 	return false;
 }
 

@@ -61,6 +61,8 @@ static void test_additions__servers_own_words(void **state UNUSED)
 		      usual, ADDITION_USAGE);
 }
 
+#define PRESENCE_PENALTY (ADDITION_SAMPLING + 4)
+
 /* What servers and gateways say, as their users report it. */
 static void test_additions__words_for_other_names(void **state UNUSED)
 {
@@ -116,6 +118,13 @@ static void test_additions__words_for_other_names(void **state UNUSED)
 		      all, ADDITION_LOGPROBS);
 	check_refused("Temperature must be 1", BIT(SAMPLING),
 		      ADDITION_SAMPLING);
+	/* xAI */
+	check_refused("{\"code\":\"Client specified an invalid argument\","
+		      "\"error\":\"Argument not supported on this model: "
+		      "presencePenalty\"}",
+		      all | 1u << PRESENCE_PENALTY, PRESENCE_PENALTY);
+	check_refused("Model grok-4 does not support parameter topLogprobs.",
+		      all, ADDITION_TOP_LOGPROBS);
 }
 
 static void test_additions__statuses_that_refuse(void **state UNUSED)
@@ -154,6 +163,9 @@ static void test_additions__as_a_word(void **state UNUSED)
 	check_refused("top_logprobs 'logprobs'", BIT(LOGPROBS),
 		      ADDITION_LOGPROBS);
 	check_refused("logprob", BIT(LOGPROBS), ADDITION_NONE);
+	check_refused("topLogprobs_x, aTopLogprobs", BIT(TOP_LOGPROBS),
+		      ADDITION_NONE);
+	check_refused("top_logprob", BIT(TOP_LOGPROBS), ADDITION_NONE);
 }
 
 static void test_additions__names_once(void **state UNUSED)
