@@ -69,7 +69,7 @@ bool exchange_send_without(struct exchange *x)
 						 x->rewrite.added);
 	struct json_index index;
 
-	if (refused == ADDITION_NONE)
+	if (refused == ADDITION_NONE || x->refused & 1u << refused)
 		return false;
 	log_info("octap-proxy", "turn %llu: the upstream refuses %s",
 		 (unsigned long long)x->turn, addition_name(refused));

@@ -60,7 +60,8 @@ static void plan_logprobs(struct plan *p)
 		return;
 	p->rw->added_logprobs = true;
 	note_addition(p, ADDITION_LOGPROBS);
-	note_addition(p, ADDITION_LOGPROBS_WITH_TOOLS);
+	if (p->rw->stream && edit_is_set(&p->edit, REQ_TOOLS))
+		note_addition(p, ADDITION_LOGPROBS_WITH_TOOLS);
 	edit_set(&p->edit, REQ_LOGPROBS, SPAN("true"));
 	if (edit_is_set(&p->edit, REQ_TOP_LOGPROBS) ||
 	    is_left_out(p, ADDITION_TOP_LOGPROBS))

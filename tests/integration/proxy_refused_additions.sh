@@ -87,3 +87,14 @@ ask forbidden "$tmp/stream.json"
 check_status forbidden 200
 check_json "$tmp/forbidden.jsonl" '.upstream.degraded == ["logprobs"] and
 	.upstream.attempts == 2'
+
+# One that is wrong about what it was sent is not asked for ever.
+printf '{"error":{"message":"logprobs is not supported with tools + stream"}}' \
+	>"$tmp/wrong.json"
+kill_upstream
+start_upstream --status 400 --body "$tmp/wrong.json"
+start_proxy --trace "$tmp/wrong.jsonl"
+ask wrong "$tmp/stream.json" --max-time 10
+check_status wrong 400
+check "in its words" cmp "$tmp/wrong" "$tmp/wrong.json"
+check_json "$tmp/wrong.jsonl" '.upstream.attempts < 4'
