@@ -19,6 +19,8 @@ static const char *const names[ADDITION_SAMPLING] = {
 	[ADDITION_SGLEXT] = "return_output_ids_in_sglext",
 	[ADDITION_USAGE] = "stream_options",
 	[ADDITION_THINKING] = "chat_template_kwargs",
+	[ADDITION_MAX_TOKENS] = "max_tokens",
+	[ADDITION_MAX_COMPLETION_TOKENS] = "max_completion_tokens",
 };
 
 /*

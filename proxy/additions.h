@@ -22,7 +22,9 @@ enum addition {
 	ADDITION_SGLEXT,              /* SGLang's way, then */
 	ADDITION_USAGE,
 	ADDITION_THINKING,
-	ADDITION_SAMPLING, /* the first of sampling_names */
+	ADDITION_MAX_TOKENS,            /* a limit where the agent has none */
+	ADDITION_MAX_COMPLETION_TOKENS, /* the same, or the agent's renamed */
+	ADDITION_SAMPLING,              /* the first of sampling_names */
 	ADDITION_COUNT = ADDITION_SAMPLING + SAMPLING_COUNT,
 	ADDITION_NONE = ADDITION_COUNT,
 };

@@ -353,6 +353,7 @@ void exchange_record(struct exchange *x)
 	struct error err;
 
 	fill_turn(x, &turn);
+	refusals_forget(&x->proxy->refusals, span_of(x->model), x->unfit);
 	log_debug("octap-proxy", "turn %llu: status %u, %s, %llu ms",
 		  (unsigned long long)x->turn, x->status,
 		  turn.complete ? "complete" : "not complete",

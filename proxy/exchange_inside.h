@@ -41,6 +41,7 @@ struct exchange {
 	unsigned status; /* the upstream's; 0: none came */
 	unsigned attempts;
 	unsigned refused; /* set of additions that this call found out */
+	unsigned unfit;   /* those of them that others may be fit for */
 	struct upstream_fields fields; /* of its answer */
 	struct buf versions;           /* JSON: those fields that tell them */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "proxy/exchange_end.h"
+#include "proxy/shield.h"
 #include "shared/log.h"
 #include "shared/mem.h"
 
@@ -75,6 +76,8 @@ bool exchange_send_without(struct exchange *x)
 		 (unsigned long long)x->turn, addition_name(refused));
 	refusals_add(&x->proxy->refusals, span_of(x->model), refused);
 	x->refused |= 1u << refused;
+	if (shield_is_about_context(buf_span(&x->body)))
+		x->unfit |= 1u << refused;
 	upstream_fields_release(&x->fields);
 	buf_release(&x->body);
 	answer_release(&x->answer);

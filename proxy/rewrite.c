@@ -226,6 +226,7 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 		  struct span body, struct error *err)
 {
 	struct plan p = { .rw = rw, .rules = rules };
+	struct token_limit_rules limits = { .cap = rules->max_tokens_cap };
 	struct token_limit limit;
 	struct json_writer jw;
 
@@ -249,7 +250,10 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	plan_usage(&p);
 	plan_thinking(&p);
 	plan_model(&p);
-	limit = token_limit_plan(&p.edit, rw->model, rules->max_tokens_cap);
+	limits.model = rw->model;
+	limits.left_out = rw->left_out;
+	limit = token_limit_plan(&p.edit, &limits);
+	rw->added |= limit.added;
 	plan_sampling(&p, &jw);
 	report_sampling(&jw, "max_tokens", limit.value, limit.source);
 	jw_object_end(&jw);

@@ -74,7 +74,7 @@ bool shield_is_final(unsigned status)
 	       status != 409 && status != 429;
 }
 
-static bool is_about_context(struct span body)
+bool shield_is_about_context(struct span body)
 {
 	return contains_any(body, context_words, ARRAY_LEN(context_words));
 }
@@ -83,13 +83,13 @@ bool shield_needed(unsigned status, struct span body)
 {
 	return shield_is_final(status) &&
 	       (contains_any(body, retry_words, ARRAY_LEN(retry_words)) ||
-		(is_about_context(body) &&
+		(shield_is_about_context(body) &&
 		 !contains(body, "context_length_exceeded")));
 }
 
 bool shield_write(struct span body, struct buf *out, struct error *err)
 {
-	bool context = is_about_context(body);
+	bool context = shield_is_about_context(body);
 	struct json_writer jw;
 
 	jw_init(&jw, out);

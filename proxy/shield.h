@@ -27,6 +27,8 @@ bool shield_is_final(unsigned status);
  */
 bool shield_needed(unsigned status, struct span body);
 
+bool shield_is_about_context(struct span body);
+
 /* The error object to send instead. */
 bool shield_write(struct span body, struct buf *out,
 		  struct error *err) MUST_USE;

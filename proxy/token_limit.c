@@ -46,17 +46,35 @@ static void cap_member(struct request_edit *e, enum request_member m,
 		edit_replace(e, e->members[m].value, number);
 }
 
-static void plan_cap(struct request_edit *e, bool renamed, uint64_t cap,
-		     struct span number)
+/* Whatever a model refuses the other name may be right for. */
+static bool is_renamed(const struct token_limit_rules *rules)
+{
+	if (rules->left_out & 1u << ADDITION_MAX_COMPLETION_TOKENS)
+		return false;
+	return rules->left_out & 1u << ADDITION_MAX_TOKENS ||
+	       wants_completion_tokens(rules->model);
+}
+
+/* Where the agent has no limit; the addition that it is. */
+static enum addition add_limit(struct request_edit *e, bool renamed,
+			       unsigned left_out, struct span number)
+{
+	enum addition addition =
+		renamed ? ADDITION_MAX_COMPLETION_TOKENS : ADDITION_MAX_TOKENS;
+
+	if (left_out & 1u << addition)
+		return ADDITION_NONE;
+	edit_set(e, renamed ? REQ_MAX_COMPLETION_TOKENS : REQ_MAX_TOKENS,
+		 number);
+	return addition;
+}
+
+static void lower_limits(struct request_edit *e, bool renamed, uint64_t cap,
+			 struct span number)
 {
 	if (!(renamed && edit_is_set(e, REQ_MAX_COMPLETION_TOKENS)))
 		cap_member(e, REQ_MAX_TOKENS, cap, number);
 	cap_member(e, REQ_MAX_COMPLETION_TOKENS, cap, number);
-	if (!edit_is_set(e, REQ_MAX_TOKENS) &&
-	    !edit_is_set(e, REQ_MAX_COMPLETION_TOKENS))
-		edit_set(e,
-			 renamed ? REQ_MAX_COMPLETION_TOKENS : REQ_MAX_TOKENS,
-			 number);
 }
 
 /*
@@ -88,8 +106,6 @@ static void rename_member(struct request_edit *e)
 {
 	struct span key = e->members[REQ_MAX_TOKENS].key;
 
-	if (!edit_is_set(e, REQ_MAX_TOKENS))
-		return;
 	if (edit_is_set(e, REQ_MAX_COMPLETION_TOKENS))
 		key = e->members[REQ_MAX_COMPLETION_TOKENS].key;
 	else
@@ -98,27 +114,48 @@ static void rename_member(struct request_edit *e)
 	keep_one_limit(e, key);
 }
 
-struct token_limit token_limit_plan(struct request_edit *e, struct span model,
-				    uint64_t cap)
+static struct token_limit plan_added(struct request_edit *e, bool renamed,
+				     const struct token_limit_rules *rules,
+				     struct span number)
 {
-	bool renamed = wants_completion_tokens(model);
-	enum request_member m = edit_is_set(e, REQ_MAX_COMPLETION_TOKENS)
-					? REQ_MAX_COMPLETION_TOKENS
-					: REQ_MAX_TOKENS;
-	struct json_value asked = e->members[m].value;
+	enum addition addition = ADDITION_NONE;
+
+	if (rules->cap)
+		addition = add_limit(e, renamed, rules->left_out, number);
+	if (addition == ADDITION_NONE)
+		return (struct token_limit){ SPAN_NONE, "server", 0 };
+	return (struct token_limit){ number, "injected", 1u << addition };
+}
+
+struct token_limit token_limit_plan(struct request_edit *e,
+				    const struct token_limit_rules *rules)
+{
+	bool renamed = is_renamed(rules);
+	bool old_name = edit_is_set(e, REQ_MAX_TOKENS);
+	bool new_name = edit_is_set(e, REQ_MAX_COMPLETION_TOKENS);
+	enum request_member m =
+		new_name ? REQ_MAX_COMPLETION_TOKENS : REQ_MAX_TOKENS;
+	struct token_limit limit = { e->members[m].value.text, "requested", 0 };
 	struct span number = SPAN_NONE;
 	char text[24];
 
-	if (cap) {
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)cap);
+	if (rules->cap) {
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)rules->cap);
 		number = edit_keep(e, "", span_of(text), "");
-		plan_cap(e, renamed, cap, number);
 	}
-	if (renamed)
+	if (!old_name && !new_name)
+		return plan_added(e, renamed, rules, number);
+	if (rules->cap && exceeds(e->members[m].value, rules->cap)) {
+		limit.value = number;
+		limit.source = "injected";
+	}
+	if (rules->cap)
+		lower_limits(e, renamed, rules->cap, number);
+	if (renamed && old_name) {
 		rename_member(e);
-	if (cap && (!edit_is_set(e, m) || exceeds(asked, cap)))
-		return (struct token_limit){ number, "injected" };
-	if (edit_is_set(e, m))
-		return (struct token_limit){ asked.text, "requested" };
-	return (struct token_limit){ SPAN_NONE, "server" };
+		if (!new_name)
+			limit.added = 1u << ADDITION_MAX_COMPLETION_TOKENS;
+	}
+	return limit;
 }

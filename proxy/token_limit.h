@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "proxy/additions.h"
 #include "proxy/request_edit.h"
 #include "shared/span.h"
 
@@ -13,10 +14,16 @@
 struct token_limit {
 	struct span value;  /* as sent; empty: none */
 	const char *source; /* as in the record's `sampling` */
+	unsigned added;     /* set of additions */
 };
 
-/* `model`: a JSON string or empty; `cap` 0: none. */
-struct token_limit token_limit_plan(struct request_edit *e, struct span model,
-				    uint64_t cap);
+struct token_limit_rules {
+	struct span model; /* a JSON string or empty */
+	uint64_t cap;      /* 0: none */
+	unsigned left_out; /* the additions that this model refused */
+};
+
+struct token_limit token_limit_plan(struct request_edit *e,
+				    const struct token_limit_rules *rules);
 
 #endif

@@ -504,6 +504,9 @@ static const char *const owned[] = {
 	"chat_template_kwargs",
 	"temperature",
 	"seed",
+	"n_probs",
+	"return_input_ids_in_sglext",
+	"return_output_ids_in_sglext",
 };
 
 static const char *const owned_values[] = {
@@ -766,6 +769,106 @@ static void test_rewrite__generated_requests(void **state UNUSED)
 	}
 }
 
+/* --- What a model refused before. --------------------------------------- */
+
+#define SET(addition) (1u << ADDITION_##addition)
+
+/* A plan for model "m", which refused these. */
+static void forward_refused(struct forwarded *f, struct rewrite_rules rules,
+			    unsigned refused, struct span body)
+{
+	struct refusals refusals = { 0 };
+
+	for (enum addition a = 0; a < ADDITION_COUNT; a++)
+		if (refused & 1u << a)
+			refusals_add(&refusals, SPAN("\"m\""), a);
+	rules.refusals = &refusals;
+	rules.model_override = "m";
+	forward(f, &rules, body);
+	f->rw.left_out = refused;
+	refusals_release(&refusals);
+}
+
+static void check_limit(unsigned refused, const char *limit,
+			const char *expected, unsigned added)
+{
+	const struct rewrite_rules rules = { .max_tokens_cap = 7 };
+	struct buf body = test_buf(), result = test_buf();
+	struct forwarded f;
+
+	putf(&body, "{%s\"model\":\"m\",\"logprobs\":true}", limit);
+	putf(&result, "{%s\"model\":\"m\",\"logprobs\":true}", expected);
+	forward_refused(&f, rules, refused, buf_span(&body));
+	check_bytes(limit, buf_span(&f.body), buf_span(&result));
+	assert_int_equal(f.rw.added, added);
+	forwarded_release(&f);
+	buf_release(&body);
+	buf_release(&result);
+}
+
+static void test_rewrite__a_refused_limit_has_another_name(void **state UNUSED)
+{
+	const unsigned both = SET(MAX_TOKENS) | SET(MAX_COMPLETION_TOKENS);
+
+	check_limit(0, "", "\"max_tokens\":7,", SET(MAX_TOKENS));
+	check_limit(SET(MAX_TOKENS), "", "\"max_completion_tokens\":7,",
+		    SET(MAX_COMPLETION_TOKENS));
+	check_limit(SET(MAX_TOKENS), "\"max_tokens\":9,",
+		    "\"max_completion_tokens\":7,", SET(MAX_COMPLETION_TOKENS));
+	check_limit(both, "", "", 0);
+	check_limit(both, "\"max_tokens\":9,", "\"max_tokens\":7,", 0);
+	check_limit(both, "\"max_completion_tokens\":3,",
+		    "\"max_completion_tokens\":3,", 0);
+}
+
+/* No rule but the one for this addition edits its member. */
+static bool is_alone(enum addition addition)
+{
+	return addition != ADDITION_LOGPROBS_WITH_TOOLS &&
+	       addition != ADDITION_TOKEN_IDS_OF_STREAM &&
+	       addition != ADDITION_MAX_TOKENS &&
+	       addition != ADDITION_MAX_COMPLETION_TOKENS &&
+	       addition != ADDITION_USAGE;
+}
+
+/* The member is as the agent has it. */
+static void check_left_alone(struct span before, struct span after,
+			     const char *name)
+{
+	check_bytes(name, member(after, name).text, member(before, name).text);
+}
+
+/* Whatever was refused is not asked for again, by any dialect. */
+static void test_rewrite__generated_refusals(void **state UNUSED)
+{
+	static const char *const dialects[] = { "openai", "vllm", "sglang",
+						"llamacpp", "plain" };
+
+	for (uint64_t seed = 0; seed < 5000; seed++) {
+		struct rng rng = rng_seeded(seed);
+		struct rewrite_rules rules = gen_rules(&rng);
+		unsigned refused =
+			(unsigned)rng_next(&rng) & ((1u << ADDITION_COUNT) - 1);
+		struct buf body = test_buf();
+		struct forwarded f;
+
+		rules.token_ids = TOKEN_IDS_AUTO;
+		if (seed % 6)
+			rules.dialect = dialect_by_name(dialects[seed % 6 - 1]);
+		gen_request(&rng, &body);
+		forward_refused(&f, rules, refused, buf_span(&body));
+		assert_int_equal(f.rw.added & refused, 0);
+		check_foreign_members(buf_span(&body), buf_span(&f.body));
+		for (enum addition a = 0; a < ADDITION_COUNT; a++)
+			if (refused & 1u << a && is_alone(a))
+				check_left_alone(buf_span(&body),
+						 buf_span(&f.body),
+						 addition_name(a));
+		forwarded_release(&f);
+		buf_release(&body);
+	}
+}
+
 /* Asking twice changes nothing any more. */
 static void test_rewrite__the_forwarded_body_needs_no_edit(void **state UNUSED)
 {
@@ -814,6 +917,9 @@ int main(void)
 		cmocka_unit_test(test_rewrite__five_megabytes_are_kept),
 		cmocka_unit_test(test_rewrite__what_is_no_object_is_refused),
 		cmocka_unit_test(test_rewrite__generated_requests),
+		cmocka_unit_test(
+			test_rewrite__a_refused_limit_has_another_name),
+		cmocka_unit_test(test_rewrite__generated_refusals),
 		cmocka_unit_test(
 			test_rewrite__the_forwarded_body_needs_no_edit),
 	};
