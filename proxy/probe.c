@@ -13,8 +13,9 @@ static void on_head(struct http_call *call UNUSED, unsigned status, void *arg)
 {
 	struct probe *probe = arg;
 
-	/* A server that has no such list will not get one. */
-	probe->answered = status < 500;
+	/* A server that has no such list will not get one; a busy one may. */
+	probe->answered = status < 500 && status != 408 && status != 429;
+	probe->is_list = status < 300;
 }
 
 /* A list that is too long tells nothing, and is not read to its end. */
@@ -56,7 +57,7 @@ static void on_done(struct http_call *call UNUSED, const struct error *err,
 	probe->call = NULL;
 	if (err)
 		probe->answered = false;
-	else
+	else if (probe->is_list)
 		probe->dialect = told_by(buf_span(&probe->body));
 	if (probe->dialect)
 		log_debug("octap-proxy", "the upstream speaks %s",

@@ -23,6 +23,7 @@ struct probe {
 	const struct dialect *dialect;
 	uint64_t asked_ms; /* 0: never */
 	bool answered;
+	bool is_list; /* what comes, by its status */
 };
 
 void probe_init(struct probe *probe, struct upstream *upstream);

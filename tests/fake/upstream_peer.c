@@ -223,10 +223,16 @@ static bool is_probe(const struct request *r)
 
 static bool answer_models(struct upstream_peer *p, struct error *err)
 {
-	const char *owner = p->server->settings->owned_by;
-	char *json = xasprintf(MODELS, owner ? owner : "tests");
-	bool ok = upstream_answer_json(&p->answer, 200, json, err);
+	const struct upstream_settings *settings = p->server->settings;
+	const char *owner = settings->owned_by;
+	char *json;
+	bool ok;
 
+	if (settings->models)
+		return upstream_answer_call(&p->answer, &settings->models_plan,
+					    SPAN("{}"), err);
+	json = xasprintf(MODELS, owner ? owner : "tests");
+	ok = upstream_answer_json(&p->answer, 200, json, err);
 	free(json);
 	return ok;
 }

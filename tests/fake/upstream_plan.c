@@ -127,6 +127,11 @@ static const struct option_entry entries[] = {
 		.help = "what its list of models says (default tests)",
 	},
 	{
+		SETTING("models", TEXT, models),
+		.argument = "JSON",
+		.help = "answer for its list of models, as a line of a script",
+	},
+	{
 		SETTING("save-requests", TEXT, save_folder),
 		.argument = "FOLDER",
 		.help = "keep each request as N.head and N.body",
@@ -206,7 +211,7 @@ static void add_member(struct option_list *words, const char *name,
 }
 
 static bool read_line(struct upstream_settings *s, const char *line,
-		      struct error *err)
+		      struct upstream_plan *plan, struct error *err)
 {
 	cJSON *object = cJSON_Parse(line);
 	struct upstream_settings scratch = { .plan = s->plan };
@@ -223,15 +228,26 @@ static bool read_line(struct upstream_settings *s, const char *line,
 	cJSON_ArrayForEach(member, object)
 		add_member(&s->words, member->string, member);
 	cJSON_Delete(object);
-	scratch.plan.headers = (struct option_list){ 0 };
+	scratch.plan.headers = scratch.plan.refused = (struct option_list){ 0 };
 	argv = (char **)(void *)(s->words.items + first);
 	if (options_parse(&table, &scratch, (int)(s->words.count - first), argv,
 			  &operands, err) != OPTIONS_OK ||
 	    !read_plan(&scratch.plan, err))
 		return error_wrap(err, "script: %s", line);
+	*plan = scratch.plan;
+	return true;
+}
+
+static bool add_line(struct upstream_settings *s, const char *line,
+		     struct error *err)
+{
+	struct upstream_plan plan;
+
+	if (!read_line(s, line, &plan, err))
+		return false;
 	s->scripted = xrealloc_array(s->scripted, s->scripted_count + 1,
 				     sizeof(*s->scripted));
-	s->scripted[s->scripted_count++] = scratch.plan;
+	s->scripted[s->scripted_count++] = plan;
 	return true;
 }
 
@@ -247,7 +263,7 @@ static bool read_script(struct upstream_settings *s, struct error *err)
 		next = strchrnul(line, '\n');
 		if (*next)
 			*next++ = '\0';
-		ok = read_line(s, line, err);
+		ok = add_line(s, line, err);
 	}
 	buf_release(&text);
 	if (ok && !s->scripted_count)
@@ -271,6 +287,7 @@ enum options_result upstream_settings_load(struct upstream_settings *s,
 	if (result != OPTIONS_OK)
 		return result;
 	if (!read_plan(&s->plan, err) || (s->script && !read_script(s, err)) ||
+	    (s->models && !read_line(s, s->models, &s->models_plan, err)) ||
 	    (s->key_file && !file_read_secret(s->key_file, &s->key, err)))
 		return OPTIONS_BAD;
 	return OPTIONS_OK;
@@ -290,6 +307,7 @@ void upstream_settings_release(struct upstream_settings *s)
 		free((void *)(uintptr_t)s->words.items[i]);
 	option_list_release(&s->words);
 	plan_release(&s->plan);
+	plan_release(&s->models_plan);
 	free(s->scripted);
 	free(s->key);
 }

@@ -57,6 +57,8 @@ struct upstream_settings {
 	size_t scripted_count;
 	struct option_list words; /* which the scripted plans borrow */
 	const char *owned_by;     /* NULL: tests */
+	const char *models;       /* as a line of a script; NULL: by itself */
+	struct upstream_plan models_plan; /* what it says */
 	const char *save_folder;
 	const char *key_file;
 	char *key; /* NULL: anybody may call */
