@@ -233,11 +233,20 @@ void exchange_end_upstream_refused(struct exchange *x)
 	exchange_enter(x, EXCHANGE_RECORDING);
 }
 
+/* What the answer tells goes before what the list of models told. */
+static const struct dialect *dialect_of(const struct exchange *x)
+{
+	const struct dialect *told = x->answer.strip.dialect;
+	const struct dialect *probed = x->proxy->probe.dialect;
+
+	return probed && (!told || told == &dialect_plain) ? probed : told;
+}
+
 /* What the operator knows goes before what the dialect makes likely. */
 static const char *logprobs_mode(const struct exchange *x)
 {
 	const char *told = x->proxy->config->logprobs_mode;
-	const struct dialect *dialect = x->answer.strip.dialect;
+	const struct dialect *dialect = dialect_of(x);
 
 	if (strcmp(told, "auto") != 0)
 		return told;
@@ -246,6 +255,8 @@ static const char *logprobs_mode(const struct exchange *x)
 
 static void fill_turn(const struct exchange *x, struct turn *t)
 {
+	const struct dialect *dialect = dialect_of(x);
+
 	*t = (struct turn){
 		.number = x->turn,
 		.kind = x->kind,
@@ -270,8 +281,8 @@ static void fill_turn(const struct exchange *x, struct turn *t)
 			    assemble_is_finished(&x->answer.assembler),
 		.abort_reason = span_of(x->failure.text),
 	};
-	if (x->answer.strip.dialect)
-		t->dialect = span_of(x->answer.strip.dialect->name);
+	if (dialect)
+		t->dialect = span_of(dialect->name);
 	t->side_effects_possible = has_finish(x) && !t->delivered;
 }
 

@@ -43,6 +43,23 @@ only='"logprobs=true top_logprobs=5"'
 sglext='"logprobs=true return_input_ids_in_sglext=true '
 sglext+='return_output_ids_in_sglext=true top_logprobs=5"'
 
+# The record tells it even where the answer does not.
+printf 'data: %s\n\n' '{"id":1,"choices":[{"delta":{"content":"a"},
+	"logprobs":{"content":[{"token":"a","logprob":-1}]},
+	"finish_reason":"stop"}]}' | tr -d '\n\t' >"$tmp/signless"
+printf '\n\ndata: [DONE]\n\n' >>"$tmp/signless"
+printf '%s\n' "{\"stream\":\"$tmp/signless\"}" '{"status":400}' >"$tmp/script"
+start_upstream --script "$tmp/script" --body "$wire/openai/text.plain.json" \
+	--owned-by sglang
+start_proxy
+wait_until 10 "the dialect" knows_dialect
+ask signless "$tmp/stream.json"
+ask refused "$tmp/stream.json"
+check_record 1 '.upstream.dialect == "sglang" and
+	.logprobs_mode == "processed" and .token_status == "logprobs_only"'
+check_record 2 '.upstream.status == 400 and .upstream.dialect == "sglang"'
+kill_upstream
+
 asks "$everything"$'\n'"$everything" vllm vllm/text '' stream whole
 asks "$only"$'\n'"$only" openai openai/text '' stream whole
 asks "$sglext"$'\n'"$everything" sglang sglang/text '' stream whole
