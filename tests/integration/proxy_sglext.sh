@@ -46,3 +46,31 @@ check "the same answer" cmp "$tmp/again" "$tmp/whole"
 check "calls are numbered" equals "$(sed -n 's/^data: {/{/p' "$tmp/made" |
 	jq -c '.choices[]?.delta.tool_calls[]?.index' | sort -u | head -n 1)" 0
 check "its end" equals "$(grep . "$tmp/made" | tail -n 1)" 'data: [DONE]'
+kill_upstream
+
+# A server that refuses both ways, one after the other, and is not known.
+printf '{"object":"error","message":"return_token_ids is not supported %s"}' \
+	'with streaming on /v1/chat/completions.' >"$tmp/no_ids"
+printf '{"object":"error","message":"%s"}' \
+	"[{'loc': ('body', 'return_input_ids_in_sglext')}]" >"$tmp/no_sglext"
+cat >"$tmp/script" <<-END
+	{"status":400,"body":"$tmp/no_ids"}
+	{"status":422,"body":"$tmp/no_sglext"}
+	{"body":"$wire/sglang/text.asked.json"}
+END
+rm "$tmp"/saved/*
+start_upstream --script "$tmp/script" --save-requests "$tmp/saved"
+start_proxy --trace "$tmp/older.jsonl"
+request '"stream":true' >"$tmp/no_usage.json"
+for name in older again; do
+	ask "$name" "$tmp/no_usage.json"
+	check_status "$name" 200
+	check "marked" grep -qi '^x-octap-synthetic: stream' "$tmp/$name.head"
+	refute "no usage that was not asked for" has_line "$tmp/$name" usage
+done
+check "remembered" equals "$(jq -c .stream "$tmp"/saved/[1-4].body | xargs)" \
+	'true true false false'
+check_json "$tmp/older.jsonl" '.upstream.synthetic_stream and .complete and
+	.upstream.degraded ==
+	["return_token_ids", "return_output_ids_in_sglext"] and
+	.token_status == "exact" and .request.stream == false'
