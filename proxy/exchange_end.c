@@ -336,7 +336,7 @@ static void note_absence(struct exchange *x, const struct turn *t)
 {
 	if (!t->complete)
 		return;
-	if (x->rewrite.added_logprobs && !t->logprobs.len &&
+	if (x->rewrite.asks_logprobs && !t->logprobs.len &&
 	    !assemble_spilled(&x->answer.assembler))
 		x->proxy->without_logprobs++;
 	if (x->rewrite.added_sglext && !t->completion_token_ids.len)

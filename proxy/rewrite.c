@@ -246,6 +246,9 @@ bool rewrite_plan(struct rewrite *rw, const struct rewrite_rules *rules,
 	jw_object_begin(&jw);
 	choose_model(&p);
 	plan_logprobs(&p);
+	rw->asks_logprobs = rw->added_logprobs ||
+			    edit_is_true(&p.edit, REQ_LOGPROBS) ||
+			    edit_is_set(&p.edit, REQ_N_PROBS);
 	plan_token_ids(&p);
 	plan_usage(&p);
 	plan_thinking(&p);

@@ -43,6 +43,8 @@ struct rewrite {
 	struct buf texts; /* what the splices put in */
 	bool stream;      /* the agent asked for a stream */
 
+	bool asks_logprobs; /* the agent or we */
+
 	/* What the answer carries only because of us. */
 	bool added_logprobs;
 	bool added_token_ids;

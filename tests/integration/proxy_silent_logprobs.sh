@@ -9,6 +9,10 @@ ask stream "$tmp/stream.json"
 ask whole "$tmp/whole.json"
 check_json <(health) '.without_logprobs == 2'
 check_record 1 '.token_status == "none" and .upstream.degraded == []'
+# Whoever asked for them.
+request "$with_usage,\"logprobs\":true" >"$tmp/own.json"
+ask own "$tmp/own.json"
+check_json <(health) '.without_logprobs == 3'
 kill_upstream
 
 start_upstream "${answers[@]}"
