@@ -176,7 +176,8 @@ static bool pass(struct answer *answer, const struct sse_event *event,
 	bool wait = must_wait(answer);
 	struct buf *to = wait ? &answer->waiting : destination(answer);
 
-	if (result == STRIP_DROP)
+	answer->dropped = result == STRIP_DROP;
+	if (answer->dropped)
 		return !answer->strip.moved.len ||
 		       release_waiting(answer, answer->strip.moved, err);
 	if (!(result == STRIP_EDIT ? pass_edited(answer, event, to, err)
@@ -216,16 +217,37 @@ static bool take_event(struct answer *answer, const struct sse_event *event,
 		       : pass(answer, event, err);
 }
 
+/* The LF of a CRLF whose CR ended the event before: it goes where that went. */
+static bool pass_line_feed(struct answer *answer, struct error *err)
+{
+	return answer->dropped ||
+	       buf_add(answer->waiting.len ? &answer->waiting
+					   : destination(answer),
+		       SPAN("\n"), err);
+}
+
+/* An event that begins with a line feed is that, or nothing else. */
+static bool take_line_feed(struct answer *answer, struct sse_event *event,
+			   struct error *err)
+{
+	if (event->raw.len < 2 || event->raw.data[0] != '\n')
+		return true;
+	event->raw = event->text = span_after(event->raw, 1);
+	return pass_line_feed(answer, err);
+}
+
 /* Two walk over the event: its parts are found once. */
-static bool on_event(const struct sse_event *event, void *arg)
+static bool on_event(const struct sse_event *reported, void *arg)
 {
 	struct answer *answer = arg;
+	struct sse_event event = *reported;
 	struct json_index index;
 	bool ok;
 
-	json_index_make(&index, event->data, JSON_PARTS_LEVELS);
+	json_index_make(&index, event.data, JSON_PARTS_LEVELS);
 	answer->strip.index = answer->assembler.index = &index;
-	ok = take_event(answer, event, &answer->err);
+	ok = take_line_feed(answer, &event, &answer->err) &&
+	     take_event(answer, &event, &answer->err);
 	answer->strip.index = answer->assembler.index = NULL;
 	return ok && !answer->holding;
 }
@@ -275,6 +297,9 @@ bool answer_finish(struct answer *answer, uint64_t now_us, struct error *err)
 		*err = answer->err;
 		return false;
 	}
+	if (span_is(sse_rest(&answer->sse), "\n") &&
+	    !pass_line_feed(answer, err))
+		return false;
 	answer->holding = true;
 	if (!release_waiting(answer, SPAN_NONE, err))
 		return false;

@@ -46,6 +46,7 @@ struct answer {
 	size_t *insert_at; /* where, by rising offset in `waiting` */
 	size_t insert_count;
 	bool added_error; /* answer_finish() had to end it with an error */
+	bool dropped;     /* the last event */
 
 	/* Takes secrets out of an error event; NULL: nothing does. */
 	bool (*mask)(char *bytes, size_t len);

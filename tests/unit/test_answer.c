@@ -11,6 +11,7 @@
 #include "shared/limits.h"
 #include "shared/mem.h"
 #include "tests/unit/generate.h"
+#include "tests/unit/generate_answer.h"
 #include "tests/unit/vectors.h"
 
 #define WIRE "tests/data/wire"
@@ -565,6 +566,65 @@ static void test_answer__what_was_not_asked_for_is_not_looked_for(
 	}
 }
 
+/* The LF of an event's last CRLF may come later, even as the last byte. */
+static void test_answer__line_feeds_go_with_their_event(void **state UNUSED)
+{
+	static const char finish[] =
+		"data: {\"id\":1,\"choices\":[{\"finish_reason\":\"stop\"}]}"
+		"\r\n\r\n";
+	struct buf stream = test_buf(), expected = test_buf();
+
+	putf(&expected, "%s: ping\r\n\r\n%s", finish, finish);
+	putf(&stream,
+	     "%s: ping\r\n\r\ndata: {\"id\":1,\"choices\":[],\"usage\":{}}"
+	     "\r\n\r\n%s",
+	     finish, finish);
+	check_passed(&everything, stream.data, expected.data);
+	putf(&stream, "\r\n%s", "data: [DONE]\r\n\r\n");
+	putf(&expected, "\r\n%s", "data: [DONE]\r\n\r\n");
+	check_passed(&everything, stream.data, expected.data);
+	buf_release(&stream);
+	buf_release(&expected);
+}
+
+/* Whatever a server prints, and however it comes. */
+static void test_answer__made_streams(void **state UNUSED)
+{
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		struct made_answer made;
+		struct run run;
+		int way = (int)(seed / 6 % FEED_WAYS);
+
+		made_stream(&made, seed);
+		run_stream(&run, &made.rewrite, buf_span(&made.asked), way);
+		if (!span_equals(buf_span(&run.to_agent),
+				 buf_span(&made.plain)))
+			print_message("seed %d: %s\n", (int)seed,
+				      made.asked.data);
+		check_bytes("stream", buf_span(&run.to_agent),
+			    buf_span(&made.plain));
+		run_release(&run);
+		made_release(&made);
+	}
+}
+
+static void test_answer__made_bodies(void **state UNUSED)
+{
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		struct made_answer made;
+		struct answer answer;
+		struct error err;
+
+		made_whole(&made, seed);
+		answer_init(&answer, &made.rewrite, 0);
+		assert_true(answer_whole(&answer, buf_span(&made.asked), &err));
+		check_bytes(made.asked.data, buf_span(&answer.held),
+			    buf_span(&made.plain));
+		answer_release(&answer);
+		made_release(&made);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -596,6 +656,9 @@ int main(void)
 		cmocka_unit_test(test_answer__too_many_choices_are_an_error),
 		cmocka_unit_test(
 			test_answer__what_was_not_asked_for_is_not_looked_for),
+		cmocka_unit_test(test_answer__line_feeds_go_with_their_event),
+		cmocka_unit_test(test_answer__made_streams),
+		cmocka_unit_test(test_answer__made_bodies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
