@@ -50,10 +50,10 @@ for body in huge odd cut absent empty page; do
 	stop_proxy
 	kill_upstream
 done
-for status in 401 403 404 405 500; do
-	probed "{\"status\":$status,\"body\":\"$tmp/openai\"}"
-	answered "$status" 1
-	check "nothing is known by a $status" knows null
+for code in 401 403 404 405 500; do
+	probed "{\"status\":$code,\"body\":\"$tmp/openai\"}"
+	answered "$code" 1
+	check "nothing is known by a $code" knows null
 	stop_proxy
 	kill_upstream
 done
@@ -69,15 +69,15 @@ stop_proxy
 kill_upstream
 
 # One that is not given now is asked for again, a second later.
-for status in 429 503; do
-	probed "{\"status\":$status,\"body\":\"$tmp/openai\"}"
+for code in 429 503; do
+	probed "{\"status\":$code,\"body\":\"$tmp/openai\"}"
 	answered now 1
-	check "not by a $status" knows null
+	check "not by a $code" knows null
 	kill_upstream
 	start_upstream "${answers[@]}" --owned-by vllm --port "${UPSTREAM##*:}"
 	sleep 1.1
 	ask again "$tmp/stream.json"
-	wait_until 10 "the list after a $status" knows '"vllm"'
+	wait_until 10 "the list after a $code" knows '"vllm"'
 	stop_proxy
 	kill_upstream
 done

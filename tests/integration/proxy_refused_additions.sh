@@ -98,3 +98,26 @@ ask wrong "$tmp/stream.json" --max-time 10
 check_status wrong 400
 check "in its words" cmp "$tmp/wrong" "$tmp/wrong.json"
 check_json "$tmp/wrong.jsonl" '.upstream.attempts < 4'
+
+# llama.cpp before it is known for that: older ones refuse with a 500.
+request "$with_usage,\"tools\":[{\"type\":\"function\"}]" >"$tmp/tools.json"
+for code in 400 500; do
+	kill_upstream
+	printf '%s\n' "{\"status\":$code,\"body\":\"$tmp/wrong.json\"}" \
+		"{\"stream\":\"$wire/llamacpp/tools_n_probs.asked.sse\"}" \
+		>"$tmp/script"
+	rm "$tmp"/saved/*
+	start_upstream --script "$tmp/script" --save-requests "$tmp/saved" \
+		--body "$wire/llamacpp/text.asked.json"
+	start_proxy --trace "$tmp/llamacpp.$code.jsonl"
+	ask tools "$tmp/tools.json"
+	check "as without us" cmp "$tmp/tools" \
+		"$wire/llamacpp/tools_n_probs.plain.sse"
+	check_json "$tmp/saved/2.body" '.n_probs == 5 and
+		(has("logprobs") or has("top_logprobs") | not)'
+	check_json "$tmp/llamacpp.$code.jsonl" '.upstream.degraded ==
+		["logprobs"] and (.completion_token_ids | length == 7) and
+		(.per_token_logps | length == 7)'
+	ask whole "$tmp/whole.json"
+	check_json "$tmp/saved/3.body" '.logprobs and (has("n_probs") | not)'
+done
