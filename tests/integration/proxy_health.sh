@@ -32,3 +32,10 @@ wait "$first" "$second" || true
 wait_until 2 "their ends" says '.in_flight == 0 and .turns == 4'
 check "after they were broken off" says '.delivered == 1'
 check_records 4
+
+# The manual page tells of each counter.
+for counter in $(health | jq -r 'keys[] | select(IN("status", "version") |
+	not)'); do
+	check "$counter is in the manual page" grep -qw "$counter" \
+		proxy/octap-proxy.1
+done
