@@ -1,7 +1,7 @@
 /*
  * Answers of any bytes, whole or as a stream cut in two, with what the proxy
  * added told by the first byte: what is recorded is a line of JSON that is read
- * back.
+ * back, and what the agent gets does not depend on the cut.
  */
 #include <string.h>
 
@@ -27,15 +27,43 @@ static void record(struct assembler *assembler)
 	buf_release(&line);
 }
 
-/* `flags` >> 4: in how many 16ths of it the stream is cut. */
-static bool feed(struct answer *answer, struct span stream, unsigned flags)
+static bool feed(struct answer *answer, struct span stream, size_t cut)
 {
-	size_t cut = stream.len * (flags >> 4) / 16;
 	struct error err;
 
 	return answer_feed(answer, span_from(stream.data, cut), 1000, &err) &&
 	       answer_feed(answer, span_after(stream, cut), 2000000, &err) &&
 	       answer_finish(answer, 2000000, &err);
+}
+
+/* All that the agent gets. */
+static void to_agent(const struct answer *answer, struct buf *all)
+{
+	struct error err;
+
+	MUST(buf_add(all, buf_span(&answer->out), &err));
+	MUST(buf_add(all, buf_span(&answer->held), &err));
+}
+
+/* `flags` >> 4: in how many 16ths of it the stream is cut. */
+static bool feed_cut(struct answer *answer, const struct rewrite *rewrite,
+		     struct span stream, unsigned flags)
+{
+	struct answer in_one;
+	struct buf got, expected;
+	bool ok = feed(answer, stream, stream.len * (flags >> 4) / 16);
+
+	answer_init(&in_one, rewrite, 0);
+	MUST(feed(&in_one, stream, 0) == ok);
+	buf_init(&got, 64u << 20);
+	buf_init(&expected, 64u << 20);
+	to_agent(answer, &got);
+	to_agent(&in_one, &expected);
+	MUST(!ok || span_equals(buf_span(&got), buf_span(&expected)));
+	buf_release(&got);
+	buf_release(&expected);
+	answer_release(&in_one);
+	return ok;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -55,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = input_span(data + 1, size - 1);
 	answer_init(&answer, &rewrite, 0);
 	if (flags & WHOLE ? answer_whole(&answer, text, &err)
-			  : feed(&answer, text, flags))
+			  : feed_cut(&answer, &rewrite, text, flags))
 		record(&answer.assembler);
 	answer_release(&answer);
 	return 0;
