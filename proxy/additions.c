@@ -49,6 +49,12 @@ static const struct {
 	{ "log probabilities", ADDITION_LOGPROBS },
 	/* vLLM with a tokenizer of Mistral's, of any chat_template_kwargs */
 	{ "chat_template is not supported", ADDITION_THINKING },
+	/* OpenAI and older vLLM: "(8192 in the messages, 1000 in ...)" */
+	{ "in the completion", ADDITION_MAX_TOKENS },
+	{ "in the completion", ADDITION_MAX_COMPLETION_TOKENS },
+	/* SGLang: "8000 tokens from the input messages and 1000 ..." */
+	{ "tokens for the completion", ADDITION_MAX_TOKENS },
+	{ "tokens for the completion", ADDITION_MAX_COMPLETION_TOKENS },
 	{ "enable_thinking", ADDITION_THINKING },
 	{ "include_usage", ADDITION_USAGE },
 	{ "return_input_ids_in_sglext", ADDITION_SGLEXT },

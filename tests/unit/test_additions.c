@@ -118,6 +118,19 @@ static void test_additions__words_for_other_names(void **state UNUSED)
 		      all, ADDITION_LOGPROBS);
 	check_refused("Temperature must be 1", BIT(SAMPLING),
 		      ADDITION_SAMPLING);
+	/* OpenAI and older vLLM; SGLang: a limit beside a long prompt */
+	check_refused("This model's maximum context length is 8192 tokens. "
+		      "However, you requested 9192 tokens (8192 in the "
+		      "messages, 1000 in the completion).",
+		      all | BIT(MAX_TOKENS), ADDITION_MAX_TOKENS);
+	check_refused("Requested token count exceeds the model's maximum "
+		      "context length of 8192 tokens. You requested a total of "
+		      "9000 tokens: 8000 tokens from the input messages and "
+		      "1000 tokens for the completion.",
+		      all | BIT(MAX_COMPLETION_TOKENS),
+		      ADDITION_MAX_COMPLETION_TOKENS);
+	check_refused("(8192 in the messages, 1000 in the completion)", all,
+		      ADDITION_NONE);
 	/* xAI */
 	check_refused("{\"code\":\"Client specified an invalid argument\","
 		      "\"error\":\"Argument not supported on this model: "
