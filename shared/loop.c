@@ -78,8 +78,12 @@ struct loop *loop_new(struct error *err)
 		error_set(err, ERROR_SYSTEM, "no event loop");
 		return NULL;
 	}
-	/* A peer that hangs up shows as an error of the write. */
+	/*
+	 * A peer that hangs up shows as an error of the write, and so does a
+	 * file that may not grow.
+	 */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	loop = xcalloc(1, sizeof(*loop));
 	loop->base = base;
 	return loop;

@@ -24,7 +24,7 @@ calls()
 	done
 }
 
-printf '#!/bin/bash\ntrap "" XFSZ\nulimit -S -f 16\nexec %s "$@"\n' \
+printf '#!/bin/bash\nulimit -S -f 16\nexec %s "$@"\n' \
 	"$OCTAP_PROXY" >"$tmp/limited"
 chmod +x "$tmp/limited"
 OCTAP_PROXY=$tmp/limited

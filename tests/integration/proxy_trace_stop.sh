@@ -2,7 +2,7 @@
 # When a record cannot be written, no more calls are made.
 . "$(dirname "$0")/lib.sh"
 
-printf '#!/bin/bash\ntrap "" XFSZ\nulimit -S -f 1\nexec %s "$@"\n' \
+printf '#!/bin/bash\nulimit -S -f 1\nexec %s "$@"\n' \
 	"$OCTAP_PROXY" >"$tmp/limited"
 chmod +x "$tmp/limited"
 OCTAP_PROXY=$tmp/limited

@@ -6,7 +6,6 @@
 start_upstream "${answers[@]}"
 head -c 3000000 /dev/zero >"$tmp/large"
 as=(prlimit --fsize=1500000)
-octap_env=(--ignore-signal=XFSZ)
 
 task '{"upload":[{"from":"large","to":"large"}],"verify":["true"]}' <<<'@call'
 rollout staging

@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib_rollout.sh"
 
 start_upstream "${answers[@]}"
-octap_env=(--ignore-signal=XFSZ)
 
 # lost NAME FILE OPTION...: while the agent runs the disk becomes full, for
 # octap at least, but for something as small as the result
