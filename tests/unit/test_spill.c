@@ -1,8 +1,10 @@
 #include "proxy/spill.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shared/limits.h"
@@ -133,6 +135,43 @@ static void test_spill__none(void **state UNUSED)
 	spool_release(&spool);
 }
 
+static void limit_files(rlim_t size)
+{
+	struct rlimit limits;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limits), 0);
+	limits.rlim_cur = size < limits.rlim_max ? size : limits.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limits), 0);
+}
+
+/* From the middle of an extent on, which then has only a part in the file. */
+static void test_spill__what_cannot_be_written_stays_in_memory(
+	void **state UNUSED)
+{
+	struct spill *spill = open_here();
+	struct spool spools[3];
+
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(3 * EXTENT + EXTENT / 2);
+	for (unsigned i = 0; i < ARRAY_LEN(spools); i++)
+		spool_init(&spools[i], spill, LIMIT);
+	for (unsigned i = 0; i < ARRAY_LEN(spools); i++)
+		add(&spools[i], (2 * i + 1) * EXTENT + 9, i);
+	for (unsigned i = 0; i < ARRAY_LEN(spools); i++)
+		check(&spools[i], (2 * i + 1) * EXTENT + 9, i);
+	limit_files(RLIM_INFINITY);
+	for (unsigned i = 0; i < ARRAY_LEN(spools); i++)
+		spool_release(&spools[i]);
+
+	/* It is not tried again. */
+	spool_init(&spools[0], spill, LIMIT);
+	add(&spools[0], 3 * EXTENT, 7);
+	assert_true(spool_in_memory(&spools[0]));
+	check(&spools[0], 3 * EXTENT, 7);
+	spool_release(&spools[0]);
+	spill_free(spill);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +179,8 @@ int main(void)
 		cmocka_unit_test(test_spill__several_keep_apart),
 		cmocka_unit_test(test_spill__limit),
 		cmocka_unit_test(test_spill__none),
+		cmocka_unit_test(
+			test_spill__what_cannot_be_written_stays_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
