@@ -212,23 +212,34 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-/* It is there, and has not given up; the first extent starts the thread. */
+/* The first extent starts it. */
+static void start_thread(struct spill *spill)
+{
+	int failure = pthread_create(&spill->thread, NULL, run_thread, spill);
+
+	spill->has_thread = !failure;
+	if (!failure)
+		return;
+	log_warn("octap-proxy",
+		 "no thread to write the spill file: %s: long answers stay in "
+		 "memory",
+		 strerror(failure));
+	spill_give_up(spill);
+}
+
+/* It is there, and has not given up. */
 static bool is_usable(struct spill *spill)
 {
 	bool usable;
 
 	if (!spill)
 		return false;
-	if (!spill->has_thread) {
-		spill->has_thread = !pthread_create(&spill->thread, NULL,
-						    run_thread, spill);
-		if (!spill->has_thread)
-			spill_give_up(spill);
-	}
 	pthread_mutex_lock(&spill->mutex);
 	usable = !spill->failed;
 	pthread_mutex_unlock(&spill->mutex);
-	return usable;
+	if (usable && !spill->has_thread)
+		start_thread(spill);
+	return usable && spill->has_thread;
 }
 
 static void hand_over(struct spill *spill, struct extent *extent)

@@ -1,6 +1,7 @@
 #include "proxy/spill.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,6 +173,46 @@ static void test_spill__what_cannot_be_written_stays_in_memory(
 	spill_free(spill);
 }
 
+/* So much is asked for each new thread. */
+static void ask_for_stack(size_t size)
+{
+	pthread_attr_t attr;
+
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, size), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+}
+
+static void test_spill__without_a_thread_all_stays_in_memory(
+	void **state UNUSED)
+{
+	struct spill *spill = open_here();
+	struct buf log = test_buf();
+	struct capture capture;
+	struct spool spool;
+	pthread_attr_t attr;
+	size_t size;
+
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	assert_int_equal(pthread_attr_getstacksize(&attr, &size), 0);
+	pthread_attr_destroy(&attr);
+	capture_begin(&capture, STDERR_FILENO);
+	ask_for_stack((size_t)1 << 60);
+	spool_init(&spool, spill, LIMIT);
+	add(&spool, 2 * EXTENT, 3);
+	ask_for_stack(size);
+	capture_end(&capture, &log);
+	assert_true(spool_in_memory(&spool));
+	check(&spool, 2 * EXTENT, 3);
+	/* Said once. */
+	assert_true(span_contains(buf_span(&log), "no thread to write"));
+	assert_int_equal(span_line_length(buf_span(&log)), log.len - 1);
+	spool_release(&spool);
+	spill_free(spill);
+	buf_release(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +222,8 @@ int main(void)
 		cmocka_unit_test(test_spill__none),
 		cmocka_unit_test(
 			test_spill__what_cannot_be_written_stays_in_memory),
+		cmocka_unit_test(
+			test_spill__without_a_thread_all_stays_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
