@@ -2,6 +2,7 @@
 #include "shared/log.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ static enum log_level threshold = LOG_WARN;
 static char **secrets;
 static size_t secret_count;
 
+/* Room that one thread finds is not for the line of another. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static unsigned lost; /* lines for which stderr had no room */
 
 void log_set_level(enum log_level level)
@@ -110,6 +113,7 @@ static PRINTF_LIKE(3, 0) void write_line(enum log_level level,
 		stamp[CLOCK_UTC_SIZE - 1] = ' ';
 		stamp[CLOCK_UTC_SIZE] = '\0';
 	}
+	pthread_mutex_lock(&mutex);
 	if (has_room() && lost) {
 		fprintf(stderr,
 			"%swarn log: %u lines before this one are "
@@ -122,6 +126,7 @@ static PRINTF_LIKE(3, 0) void write_line(enum log_level level,
 			LINE_MAXIMUM, text);
 	else
 		lost++;
+	pthread_mutex_unlock(&mutex);
 	free(text);
 }
 

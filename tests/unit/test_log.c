@@ -1,6 +1,8 @@
 /* Lines to people, without the secrets. */
 #include "shared/log.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,6 +186,55 @@ static void test_log__clear_forgets(void **state UNUSED)
 	check_line(SECRET, "error test: " SECRET "\n");
 }
 
+#define LINES 20000
+
+static void *log_lines(void *arg UNUSED)
+{
+	for (unsigned i = 0; i < LINES; i++)
+		log_error("test", "line %u", i);
+	return NULL;
+}
+
+/* A pipe instead of stderr, with no room in it; from where it is read. */
+static int fill_stderr(void)
+{
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+	while (write(fds[1], "x", 1) == 1)
+		;
+	assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+	close(fds[1]);
+	return fds[0];
+}
+
+static void test_log__counts_what_two_threads_lose(void **state UNUSED)
+{
+	static char text[2 << 20];
+	int was = dup(STDERR_FILENO), from = fill_stderr();
+	pthread_t thread;
+	char *said;
+	ssize_t len;
+
+	assert_int_equal(pthread_create(&thread, NULL, log_lines, NULL), 0);
+	log_lines(NULL);
+	pthread_join(thread, NULL);
+	while (read(from, text, sizeof(text)) > 0)
+		;
+	log_error("test", "the last");
+	dup2(was, STDERR_FILENO);
+	close(was);
+	len = read(from, text, sizeof(text) - 1);
+	close(from);
+	assert_true(len > 0);
+	text[len] = '\0';
+	said = strstr(text, "warn log: ");
+	assert_non_null(said);
+	assert_true(span_starts_with(
+		span_of(said), "warn log: 40000 lines before this one are"));
+	assert_non_null(strstr(said, "the last"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +259,8 @@ int main(void)
 		cmocka_unit_test_teardown(
 			test_log__asterisks_for_a_secret_come_to_an_end, reset),
 		cmocka_unit_test_teardown(test_log__clear_forgets, reset),
+		cmocka_unit_test_teardown(
+			test_log__counts_what_two_threads_lose, reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
