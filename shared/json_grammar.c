@@ -4,7 +4,6 @@
  */
 #include "shared/json_grammar.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/json_bytes.h"

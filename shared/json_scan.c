@@ -4,9 +4,6 @@
  */
 #include "shared/json_grammar.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "shared/json_bytes.h"
 #include "shared/json_text.h"
 
@@ -41,7 +38,7 @@ static const char *source_end(const struct json_cursor *c)
 	return c->source.data + c->source.len;
 }
 
-/* The cursor goes to where one of the functions above stopped. */
+/* The cursor goes to where a function of the grammar stopped. */
 static bool go_to(struct json_cursor *c, const char *p)
 {
 	if (!p)

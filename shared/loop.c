@@ -209,29 +209,17 @@ static void on_ready(evutil_socket_t fd, short what UNUSED, void *arg)
 	watch->fn(fd, watch->arg);
 }
 
-static struct loop_watch *watch_new(struct loop *loop, int fd, short what,
-				    loop_fd_fn *fn, void *arg)
+struct loop_watch *loop_watch_readable(struct loop *loop, int fd,
+				       loop_fd_fn *fn, void *arg)
 {
 	struct loop_watch *watch = xcalloc(1, sizeof(*watch));
 
 	watch->fn = fn;
 	watch->arg = arg;
-	watch->event = event_new(loop->base, fd, (short)(what | EV_PERSIST),
-				 on_ready, watch);
+	watch->event = event_new(loop->base, fd, EV_READ | EV_PERSIST, on_ready,
+				 watch);
 	event_add(watch->event, NULL);
 	return watch;
-}
-
-struct loop_watch *loop_watch_readable(struct loop *loop, int fd,
-				       loop_fd_fn *fn, void *arg)
-{
-	return watch_new(loop, fd, EV_READ, fn, arg);
-}
-
-struct loop_watch *loop_watch_writable(struct loop *loop, int fd,
-				       loop_fd_fn *fn, void *arg)
-{
-	return watch_new(loop, fd, EV_WRITE, fn, arg);
 }
 
 void loop_watch_free(struct loop_watch *watch)

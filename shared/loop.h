@@ -49,8 +49,6 @@ void loop_timer_free(struct loop_timer *timer); /* NULL is fine */
 struct loop_watch;
 struct loop_watch *loop_watch_readable(struct loop *loop, int fd,
 				       loop_fd_fn *fn, void *arg);
-struct loop_watch *loop_watch_writable(struct loop *loop, int fd,
-				       loop_fd_fn *fn, void *arg);
 void loop_watch_free(struct loop_watch *watch); /* NULL is fine */
 
 /* Call fn in the loop, not in the handler, for each arrival of the signal. */
