@@ -93,7 +93,8 @@ void http_exchange_on_gone(struct http_exchange *x, http_gone_fn *fn,
 
 /*
  * Back-pressure: bytes written and not yet taken by the network.  on_drained
- * comes when they have become none.
+ * comes when they have become none, mostly from within http_reply_begin() or
+ * http_reply_write(): it must not write, nor end the exchange.
  */
 size_t http_reply_backlog(const struct http_exchange *x);
 void http_exchange_on_drained(struct http_exchange *x, http_drained_fn *fn,

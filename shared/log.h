@@ -16,7 +16,7 @@
  * for any text passed through log_masked().
  *
  * A pipe that nobody empties holds nothing up: lines for which it has no room
- * are dropped, and counted in the next one that it takes.
+ * are dropped, and counted in the next one that it takes.  Any thread may log.
  */
 enum log_level {
 	LOG_ERROR,
