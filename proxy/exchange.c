@@ -253,10 +253,10 @@ static void on_agent_gone(void *arg)
 
 	x->agent_gone = true;
 	x->finish_sent = x->answer.finish_passed;
+	lineage_lost(&x->proxy->lineages, &call);
 	if (x->state >= EXCHANGE_RECORDING)
 		return;
 	if (x->proxy->config->drain_disconnected && x->call) {
-		lineage_lost(&x->proxy->lineages, &call);
 		x->gone_ms = clock_monotonic_ms();
 		loop_timer_start(x->tick, TICK_MS);
 		http_call_resume(x->call);
