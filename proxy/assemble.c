@@ -216,10 +216,12 @@ static bool add_root(struct assembler *a, struct span object, uint64_t now_us,
 {
 	struct json_value v[ROOT_COUNT];
 	struct json_cursor c;
+	bool is_object;
 
 	json_open_indexed(&c, object, a->index);
+	is_object = json_peek(&c) == JSON_OBJECT;
 	json_pick_next(&c, root_names, v, ROOT_COUNT);
-	if (!json_close(&c)) {
+	if (!json_close(&c) || !is_object) {
 		/* Behind the end of all choices it bears nothing of them. */
 		a->unreadable |= object.len && !assemble_is_finished(a);
 		return true;

@@ -48,5 +48,5 @@ check "what was asked" grep -qF "$(nested 150)" "$tmp/1.body"
 
 ask answer "$tmp/stream.json"
 check "the stream" cmp "$tmp/answer" "$tmp/stream"
-check_record 5 '.complete == false and (.abort_reason | contains("not JSON")) and
+check_record 5 '.complete == false and (.abort_reason | contains("no JSON object")) and
 	.token_status == "mismatch" and .response.choices[0].message.content != null'
