@@ -295,7 +295,7 @@ static void move_extent(struct spool *spool)
 	extent->data = xmalloc(EXTENT);
 	memcpy(extent->data, spool->rest.data, EXTENT);
 	spool->extents = xrealloc_array(spool->extents, spool->count + 1,
-					sizeof(*spool->extents));
+					sizeof(struct extent *));
 	spool->extents[spool->count++] = extent;
 	buf_consume(&spool->rest, EXTENT);
 	hand_over(spool->spill, extent);
