@@ -98,10 +98,10 @@ static bool end_event(struct json_writer *jw, struct buf *out,
 }
 
 /* One event of a choice: its message, or how it ended. */
-static bool add_choice(struct span whole, struct span choice, bool last,
-		       struct buf *out, struct error *err)
+static bool add_choice(struct span whole, struct span choice, uint64_t place,
+		       bool last, struct buf *out, struct error *err)
 {
-	struct json_value message, value;
+	struct json_value message, index, value;
 	struct json_writer jw;
 	struct json_cursor c;
 	struct span key;
@@ -110,6 +110,10 @@ static bool add_choice(struct span whole, struct span choice, bool last,
 	    !begin_event(&jw, whole, out, err))
 		return false;
 	jw_object_begin(&jw);
+	if (!json_find(choice, "index", &index)) {
+		jw_key(&jw, "index");
+		jw_u64(&jw, place);
+	}
 	json_open(&c, choice);
 	json_enter_object(&c);
 	while (json_next_key(&c, &key) && json_read(&c, &value)) {
@@ -136,6 +140,7 @@ static bool add_choices(struct span whole, bool last, struct buf *out,
 {
 	struct json_value choices, choice;
 	struct json_cursor c;
+	uint64_t place = 0;
 
 	if (!json_find(whole, "choices", &choices))
 		return error_set(err, ERROR_MALFORMED,
@@ -143,7 +148,7 @@ static bool add_choices(struct span whole, bool last, struct buf *out,
 	json_open(&c, choices.text);
 	json_enter_array(&c);
 	while (json_next_item(&c) && json_read(&c, &choice))
-		if (!add_choice(whole, choice.text, last, out, err))
+		if (!add_choice(whole, choice.text, place++, last, out, err))
 			return false;
 	return true;
 }

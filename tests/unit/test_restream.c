@@ -53,25 +53,42 @@ static void test_restream__calls_are_numbered(void **state UNUSED)
 		     "\"a\",\n\"function\":{}},{\"index\":7,\"id\":\"b\"}]},"
 		     "\"finish_reason\":\"tool_calls\"}]}",
 		     true,
-		     "data: {\"choices\":[{\"delta\":{\"tool_calls\":["
+		     "data: {\"choices\":[{\"index\":0,"
+		     "\"delta\":{\"tool_calls\":["
 		     "{\"index\":0,\"id\":\"a\",\"function\":{}},"
 		     "{\"index\":1,\"id\":\"b\"}]},"
 		     "\"finish_reason\":null}]}\n\n"
-		     "data: {\"choices\":[{\"delta\":{},"
+		     "data: {\"choices\":[{\"index\":0,\"delta\":{},"
 		     "\"finish_reason\":\"tool_calls\"}]}\n\n"
+		     "data: [DONE]\n\n");
+}
+
+/* In a stream one that has none would be the first. */
+static void test_restream__choices_are_numbered(void **state UNUSED)
+{
+	check_stream("{\"choices\":[{\"message\":{}},{\"message\":{}},"
+		     "{\"index\":7,\"message\":{}}]}",
+		     false,
+		     "data: {\"choices\":[{\"index\":0,\"delta\":{}}]}\n\n"
+		     "data: {\"choices\":[{\"index\":1,\"delta\":{}}]}\n\n"
+		     "data: {\"choices\":[{\"index\":7,\"delta\":{}}]}\n\n"
+		     "data: {\"choices\":[{\"index\":0,\"delta\":{}}]}\n\n"
+		     "data: {\"choices\":[{\"index\":1,\"delta\":{}}]}\n\n"
+		     "data: {\"choices\":[{\"index\":7,\"delta\":{}}]}\n\n"
 		     "data: [DONE]\n\n");
 }
 
 static void test_restream__no_calls_are_no_member(void **state UNUSED)
 {
-	check_stream("{\"choices\":[{\"message\":{\"content\":\"\","
-		     "\"tool_calls\":null},\"finish_reason\":\"stop\"}]}",
-		     false,
-		     "data: {\"choices\":[{\"delta\":{\"content\":\"\"},"
-		     "\"finish_reason\":null}]}\n\n"
-		     "data: {\"choices\":[{\"delta\":{},"
-		     "\"finish_reason\":\"stop\"}]}\n\n"
-		     "data: [DONE]\n\n");
+	check_stream(
+		"{\"choices\":[{\"message\":{\"content\":\"\","
+		"\"tool_calls\":null},\"finish_reason\":\"stop\"}]}",
+		false,
+		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\"},"
+		"\"finish_reason\":null}]}\n\n"
+		"data: {\"choices\":[{\"index\":0,\"delta\":{},"
+		"\"finish_reason\":\"stop\"}]}\n\n"
+		"data: [DONE]\n\n");
 }
 
 static void test_restream__without_a_message_it_is_none(void **state UNUSED)
@@ -89,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_restream__text),
 		cmocka_unit_test(test_restream__calls_are_numbered),
+		cmocka_unit_test(test_restream__choices_are_numbered),
 		cmocka_unit_test(test_restream__no_calls_are_no_member),
 		cmocka_unit_test(test_restream__without_a_message_it_is_none),
 	};
