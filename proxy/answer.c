@@ -289,6 +289,8 @@ static bool hold_error(struct answer *answer, struct error *err)
 
 bool answer_finish(struct answer *answer, uint64_t now_us, struct error *err)
 {
+	struct span rest;
+
 	answer->now_us = now_us;
 	answer->err.kind = ERROR_NONE;
 	if (!sse_finish(&answer->sse, on_event, answer, err))
@@ -297,7 +299,8 @@ bool answer_finish(struct answer *answer, uint64_t now_us, struct error *err)
 		*err = answer->err;
 		return false;
 	}
-	if (span_is(sse_rest(&answer->sse), "\n") &&
+	rest = sse_rest(&answer->sse);
+	if (span_starts_with(rest, "\n") && !span_trim(rest).len &&
 	    !pass_line_feed(answer, err))
 		return false;
 	answer->holding = true;

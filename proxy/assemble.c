@@ -144,16 +144,17 @@ static bool note_chunk(struct assembler *a, size_t tokens, uint64_t now_us,
 	       add_number(&a->chunk_ms, (now_us - a->start_us) / 1000, err);
 }
 
+/* One that has no index is choice 0 of a stream; of a whole body, by place. */
 static bool add_choice(struct assembler *a, struct json_cursor *c,
-		       uint64_t now_us, struct error *err)
+		       uint64_t place, uint64_t now_us, struct error *err)
 {
-	/* Those of a whole body are each a choice of its own. */
 	size_t known = a->choice_count;
 	struct choice *choice =
-		find_choice(a, peek_index(c, a->whole ? known : 0), err);
+		find_choice(a, peek_index(c, a->whole ? place : 0), err);
 	size_t tokens;
 	bool text;
 
+	/* Those of a whole body are each a choice of its own. */
 	if (choice && a->whole && a->choice_count == known)
 		choice->bad_entry = true;
 	if (!choice || !choice_add(choice, c, &tokens, &text, err))
@@ -170,15 +171,20 @@ static bool add_choices(struct assembler *a, struct json_value choices,
 {
 	struct json_cursor c;
 
-	if (choices.type != JSON_ARRAY)
+	if (choices.type != JSON_ARRAY) {
+		a->unreadable |=
+			choices.type != JSON_NONE && choices.type != JSON_NULL;
 		return true;
+	}
 	json_open_value(&c, choices);
 	json_enter_array(&c);
-	while (json_next_item(&c)) {
-		if (json_peek(&c) != JSON_OBJECT)
+	for (uint64_t place = 0; json_next_item(&c); place++) {
+		if (json_peek(&c) != JSON_OBJECT) {
+			a->unreadable = true;
 			json_skip(&c);
-		else if (!add_choice(a, &c, now_us, err))
+		} else if (!add_choice(a, &c, place, now_us, err)) {
 			return false;
+		}
 	}
 	return true;
 }

@@ -103,8 +103,8 @@ void exchange_end_stream(struct exchange *x)
 			  "the upstream reported an error in the stream");
 	} else if (x->answer.assembler.unreadable) {
 		error_set(&x->failure, ERROR_MALFORMED,
-			  "an event of the stream is no JSON object, or too "
-			  "deep");
+			  "an event of the stream cannot be read: no JSON "
+			  "object, too deep, or its choices are none");
 		exchange_log_failure(x, "not recorded whole", &x->failure);
 	}
 	exchange_enter(x, EXCHANGE_RECORDING);

@@ -588,6 +588,9 @@ static void test_answer__line_feeds_go_with_their_event(void **state UNUSED)
 	putf(&stream, "\r\n%s", "data: [DONE]\r\n\r\n");
 	putf(&expected, "\r\n%s", "data: [DONE]\r\n\r\n");
 	check_passed(&everything, stream.data, expected.data);
+	buf_clear(&stream);
+	putf(&stream, "%s \n", finish);
+	check_passed(&everything, stream.data, finish);
 	buf_release(&stream);
 	buf_release(&expected);
 }

@@ -246,6 +246,12 @@ static void test_assemble__what_is_unreadable_is_no_match(void **state UNUSED)
 	       "{\"choices\":[{\"logprob\":-Infinity}]}", USAGE("2"));
 	STATUS(TOKENS_MISMATCH, CHOICE(TWO ",\"token_ids\":[1,2]"),
 	       "[" CHOICE(TWO ",\"token_ids\":[3,4]") "]", USAGE("2"));
+	STATUS(TOKENS_MISMATCH, CHOICE(TWO ",\"token_ids\":[1,2]"),
+	       "{\"choices\":[[1]]}", USAGE("2"));
+	STATUS(TOKENS_MISMATCH, CHOICE(TWO ",\"token_ids\":[1,2]"),
+	       "{\"choices\":{\"index\":0}}", USAGE("2"));
+	STATUS(TOKENS_EXACT, CHOICE(TWO ",\"token_ids\":[1,2]"),
+	       "{\"choices\":null}", USAGE("2"));
 	STATUS(TOKENS_EXACT, CHOICE(TWO ",\"token_ids\":[1,2]"), "",
 	       USAGE("2"));
 }
