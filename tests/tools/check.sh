@@ -3,9 +3,9 @@
 # What `make check` runs once everything is built: tests/tools/check.sh
 #
 # The unit tests, the fuzz corpora and the integration tests with the sanitized
-# build, the integration tests with the release build and with its octap-proxy
-# replaced by the static one, and a few checks of the sources.  The last line adds
-# everything up.
+# build; the integration tests with the release build and the static octap-proxy,
+# and those of the proxy alone with the release build's own, too; a few checks of
+# the sources.  The last line adds everything up.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -38,7 +38,8 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 run 'Sources' build/release tests/tools/check_{headers,layers,options}.sh
 run 'Unit tests (sanitized)' "$sanitized" "$sanitized"/tests/unit/test_+([a-z0-9_])
 run 'Fuzz corpora (sanitized)' "$sanitized" tests/tools/check_corpora.sh
-run 'Integration tests' build/release "${integration[@]}"
+run 'Integration tests (proxy)' build/release \
+	tests/integration/{proxy_*,opencode_demo}.sh
 run 'Static program' build/static tests/tools/check_static.sh
 # octap starts the octap-proxy that is beside itself.
 ln -f build/release/bin/octap build/static/bin/octap
