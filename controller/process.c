@@ -326,7 +326,9 @@ static pid_t fork_child(const struct process_spec *spec, struct pipes *pipes)
 			waitpid(pid, NULL, 0);
 			pid = message.pid;
 		}
-		failure = message.failure;
+		/* The two who tell may come in either order. */
+		if (message.failure)
+			failure = message.failure;
 	}
 	if (!failure)
 		return pid;
