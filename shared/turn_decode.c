@@ -2,9 +2,12 @@
 #include "shared/turn.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "shared/json_scan.h"
 #include "shared/json_text.h"
+
+#define SECONDS_MAX 1000000000000u
 
 /* How a member's value is kept. */
 enum member_form {
@@ -67,11 +70,34 @@ static const struct member upstream_members[] = {
 	MEMBER("synthetic_stream", FORM_BOOL, restreamed),
 };
 
+/* As we write them: a double has not room for all microseconds. */
+static bool set_plain_seconds(uint64_t *us, struct span text)
+{
+	const char *point = memchr(text.data, '.', text.len);
+	struct span whole = text, fraction = SPAN("0");
+	uint64_t seconds, part;
+
+	if (point) {
+		whole.len = (size_t)(point - text.data);
+		fraction = span_after(text, whole.len + 1);
+	}
+	if (fraction.len > 6 || !span_to_u64(whole, &seconds) ||
+	    !span_to_u64(fraction, &part) || seconds > SECONDS_MAX)
+		return false;
+	for (size_t i = fraction.len; i < 6; i++)
+		part *= 10;
+	*us = seconds * 1000000 + part;
+	return true;
+}
+
 static bool set_seconds(uint64_t *us, struct json_value value)
 {
 	double seconds;
 
-	if (!json_to_double(value, &seconds) || seconds < 0 || seconds > 1e12)
+	if (value.type == JSON_NUMBER && set_plain_seconds(us, value.text))
+		return true;
+	if (!json_to_double(value, &seconds) || seconds < 0 ||
+	    seconds > SECONDS_MAX)
 		return false;
 	*us = (uint64_t)(seconds * 1e6 + 0.5);
 	return true;

@@ -161,7 +161,7 @@ static void test_turn__microseconds_come_back(void **state UNUSED)
 
 	for (int i = 0; i < 2000; i++) {
 		turn.timestamp_us =
-			1700000000000000 + rng_next(&rng) % (1ull << 50);
+			1700000000000000 + rng_next(&rng) % (1ull << 59);
 		turn.latency_us = rng_next(&rng) >> (14 + rng_below(&rng, 49));
 		turn.ttft_us = rng_next(&rng) >> (14 + rng_below(&rng, 49));
 		check_round_trip(&turn);
