@@ -3,9 +3,10 @@
 # What `make check` runs once everything is built: tests/tools/check.sh
 #
 # The unit tests, the fuzz corpora and the integration tests with the sanitized
-# build; the integration tests with the release build and the static octap-proxy,
-# and those of the proxy alone with the release build's own, too; a few checks of
-# the sources.  The last line adds everything up.
+# build (opencode, for which a minute is short, once); the integration tests with
+# the release build and the static octap-proxy, and with the release build's own
+# what depends on libraries and the system; a few checks of the sources.  The last
+# line adds everything up.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
@@ -32,19 +33,23 @@ run()
 	rm -f "$log"
 }
 
-integration=(tests/integration/{proxy,replay,rollout,opencode,trace}_*.sh)
+integration=(tests/integration/{proxy,replay,rollout,trace}_*.sh)
+native=(tests/integration/proxy_{tls,run_as,undumpable,key_other_users}.sh
+	tests/integration/proxy_{descriptors,long_answer,trace_full}.sh
+	tests/integration/proxy_{stream,whole}_vectors.sh
+	tests/integration/opencode_demo.sh)
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 
 run 'Sources' build/release tests/tools/check_{headers,layers,options}.sh
 run 'Unit tests (sanitized)' "$sanitized" "$sanitized"/tests/unit/test_+([a-z0-9_])
 run 'Fuzz corpora (sanitized)' "$sanitized" tests/tools/check_corpora.sh
-run 'Integration tests (proxy)' build/release \
-	tests/integration/{proxy_*,opencode_demo}.sh
+run 'Integration tests (release)' build/release "${native[@]}"
 run 'Static program' build/static tests/tools/check_static.sh
 # octap starts the octap-proxy that is beside itself.
 ln -f build/release/bin/octap build/static/bin/octap
 bin=build/static/bin run 'Integration tests (static)' build/release \
-	"${integration[@]}" tests/integration/static_*.sh
-run 'Integration tests (sanitized)' "$sanitized" "${integration[@]}"
+	"${integration[@]}" tests/integration/{opencode,static}_*.sh
+run 'Integration tests (sanitized)' "$sanitized" "${integration[@]}" \
+	tests/integration/opencode_demo.sh
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))
