@@ -309,7 +309,7 @@ fact '16 streams of 32,000 tokens' \
 	"$(resident_mb "${pid[memory]}" VmHWM) MB at most" '64 MB'
 sleep 1
 fact 'resident afterwards' "$(resident_mb "${pid[memory]}" VmRSS) MB" \
-	'as after one, and the 9 MB that zstd has looked back on'
+	'as after one, and what zstd looks back on (9 MB)'
 stop_proxy memory
 
 git ls-files '*.c' | xargs cat >"$tmp/text"
