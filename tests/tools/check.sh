@@ -2,11 +2,11 @@
 #
 # What `make check` runs once everything is built: tests/tools/check.sh
 #
-# The unit tests, the fuzz corpora and the integration tests with the sanitized
-# build (opencode, for which a minute is short, once); the integration tests with
-# the release build and the static octap-proxy, and with the release build's own
-# what depends on libraries and the system; a few checks of the sources.  The last
-# line adds everything up.
+# With the sanitized build: the unit tests, the fuzz corpora, the integration tests
+# (of opencode's the demo only, for they are slow).  With the release build: all
+# integration tests with the static octap-proxy, and with its own proxy those that
+# depend on libraries and the system.  Besides a few checks of the sources.  The
+# last line adds everything up.
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit 1
